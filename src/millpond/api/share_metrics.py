@@ -10,7 +10,6 @@ from prometheus_client.registry import Collector
 from millpond.services.deps import Deps
 from millpond.services.jobs import shares
 from millpond.services.jobs.shares import PoolShare
-from millpond.services.places.geography import rule_of
 
 _GAUGES: tuple[tuple[str, str, Callable[[PoolShare], float]], ...] = (
     ("quota", "GPUs guaranteed to a project.", lambda one: one.quota / 100),
@@ -28,7 +27,7 @@ class ShareCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         with self._deps.db.read() as tx:
-            found = shares.of_pools(tx, self._deps.clock.now(), rule_of(self._deps.settings))
+            found = shares.of_pools(tx, self._deps.clock.now(), self._deps.settings)
         for name, text, value in _GAUGES:
             gauge = GaugeMetricFamily(f"millpond_project_gpus_{name}", text, labels=["project_id", "pool"])
             for one in found:

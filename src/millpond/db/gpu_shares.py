@@ -1,15 +1,25 @@
-"""How GPUs were shared over time: samples, in hundredths of a GPU."""
+"""What projects hold, and how GPUs were shared over time: samples. In hundredths of a GPU."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, extract, select
+from sqlalchemy import Connection, extract, func, select
 
 from millpond.db.insert import insert_missing
-from millpond.db.tables import gpu_share_sample, project
+from millpond.db.tables import gpu_share_sample, job, node, placement, project
+from millpond.model.project_shares import POOL_LABEL
+
+_HELD = (
+    select(job.c.project_id, node.c.labels, func.sum(job.c.gpus).label("gpus"))
+    .join(job, job.c.id == placement.c.job_id)
+    .join(node, (node.c.compute_id == placement.c.compute_id) & (node.c.name == placement.c.node))
+    .where(placement.c.ended_at.is_(None), job.c.gpus > 0)
+    .group_by(job.c.project_id, node.c.compute_id, node.c.name)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +35,14 @@ class ShareSample:
     allocated: int
     pending_gpus: int
     pending_jobs: int
+
+
+def allocated(tx: Connection) -> Mapping[tuple[str, str], int]:
+    """What jobs hold that have a placement, by project id and pool."""
+    held: dict[tuple[str, str], int] = defaultdict(int)
+    for row in tx.execute(_HELD):
+        held[row.project_id, row.labels.get(POOL_LABEL, "")] += row.gpus
+    return held
 
 
 def add_samples(tx: Connection, values: Sequence[ShareSample]) -> None:

@@ -11,7 +11,6 @@ from sqlalchemy import Connection
 
 from millpond.db import gpu_shares, jobs, nodes, projects
 from millpond.db.gpu_shares import ShareSample
-from millpond.decide.near import Rule
 from millpond.decide.scheduling.planner import Planner
 from millpond.decide.scheduling.pool import Pool
 from millpond.decide.scheduling.shares import default_weight
@@ -23,9 +22,9 @@ from millpond.services import gpu_use
 from millpond.services.computes.presence import is_connected
 from millpond.services.deps import Deps
 from millpond.services.jobs import plan_input
-from millpond.services.jobs.plan_input import Loaded
+from millpond.services.jobs.loaded import Loaded, load
 from millpond.services.people import access
-from millpond.services.places.geography import rule_of
+from millpond.settings import Settings
 
 # How often shares are sampled, and for how long samples are kept: by their step in seconds.
 STEP, COARSE_STEP = 60, 3600
@@ -64,7 +63,7 @@ def list_shares(deps: Deps, actor: Actor) -> Sequence[PoolShare]:
     """Of the projects that the actor may see, by pool and name."""
     visible = access.visible_projects(actor)
     with deps.db.read() as tx:
-        found = of_pools(tx, deps.clock.now(), rule_of(deps.settings))
+        found = of_pools(tx, deps.clock.now(), deps.settings)
     return [one for one in found if visible is None or one.project.id in visible]
 
 
@@ -81,7 +80,7 @@ def sample(deps: Deps, now: datetime) -> None:
     """Housekeeping: note how GPUs are shared, once a minute; every hour's first sample is kept for longer."""
     at = now.replace(second=0, microsecond=0)
     with deps.db.read() as tx:
-        found = of_pools(tx, now, rule_of(deps.settings))
+        found = of_pools(tx, now, deps.settings)
     rows = [
         ShareSample(
             at, one.project.id, one.project.name, one.pool, one.quota, one.share, one.allocated, one.pending_gpus,
@@ -94,10 +93,10 @@ def sample(deps: Deps, now: datetime) -> None:
         gpu_shares.forget_samples(tx, fine=now - KEPT[STEP], coarse=now - KEPT[COARSE_STEP])
 
 
-def of_pools(tx: Connection, now: datetime, rule: Rule) -> Sequence[PoolShare]:
+def of_pools(tx: Connection, now: datetime, settings: Settings) -> Sequence[PoolShare]:
     """Every project in every pool, by pool and name: as a plan would see it now."""
-    loaded = plan_input.load(tx, now, rule)
-    snapshot = plan_input.plan_input(loaded)
+    loaded = load(tx, now, settings)
+    snapshot = plan_input.plan_input(loaded).snapshot
     planner = Planner(snapshot)
     by_name = {project.name: project for project in loaded.projects.values()}
     idle = _idle(tx, loaded)
@@ -109,10 +108,10 @@ def of_pools(tx: Connection, now: datetime, rule: Rule) -> Sequence[PoolShare]:
     return found
 
 
-def of_projects(tx: Connection, now: datetime, rule: Rule) -> Mapping[str, ProjectShare]:
+def of_projects(tx: Connection, now: datetime, settings: Settings) -> Mapping[str, ProjectShare]:
     """By project id."""
     found: dict[str, list[PoolShare]] = defaultdict(list)
-    for one in of_pools(tx, now, rule):
+    for one in of_pools(tx, now, settings):
         found[one.project.id].append(one)
     return {project.id: _over_pools(project, found[project.id]) for project in projects.all_of(tx)}
 
