@@ -28,11 +28,11 @@ from millpond.lake.tree import build_tree
 from millpond.model.connection import Place
 from millpond.model.people import Role
 from millpond.model.tree import Content, Entry, Kind
-from millpond.services.commits.commits import NewCommit
 from millpond.testing.clock import NOON
 from millpond.testing.rclone import CREDENTIALS, Rclone
 from millpond.testing.seaweed import Seaweed
 from millpond.testing.website import Website, resolving, running_website
+from millpond.wire.data import CommitCreate
 from tests.integration.outside import Importing, importing
 
 SECRET = "a-secret-nobody-may-see"
@@ -242,4 +242,4 @@ def commit_by_hand(api: Api, project: str, dataset: str, descriptor: Descriptor,
         packer.finish()
         slots: list[Slot] = uploader.page_slots(list(pages))
         packer.put_all(slots, pages)
-        create_commit(api, project, dataset, NewCommit(upload=uploader.id, tree=tree.root))
+        create_commit(api, project, dataset, CommitCreate(upload=uploader.id, tree=tree.root))
