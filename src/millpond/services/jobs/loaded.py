@@ -13,8 +13,9 @@ from sqlalchemy import Connection
 
 from millpond.db import jobs, placements, projects, queues, scheduling, templates
 from millpond.decide.engine_waits import SINCE, engine_waits
+from millpond.decide.places import size_of
 from millpond.decide.readiness import Never, Waits, readiness
-from millpond.decide.scheduling.snapshot import Reservation
+from millpond.decide.scheduling.snapshot import Reservation, Size
 from millpond.decide.score import Policy
 from millpond.decide.templates import Choice, choices, unfilled
 from millpond.model.documents import from_document
@@ -72,6 +73,11 @@ class Loaded:
     def rows(self) -> Mapping[str, Any]:
         """Queued jobs, nominated ones among them, by id."""
         return {row.id: row for row in (*self.waiting, *self.nominated)}
+
+    @cached_property
+    def plan_sizes(self) -> Mapping[str, Size]:
+        """What each process of a job takes, by class."""
+        return {key: size_of(spec) for key, spec in self.specs.items()}
 
     @property
     def with_environment(self) -> list[str]:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from millpond.decide.places import Asked, plan_node, size_of
+from millpond.decide.places import Asked, plan_node
 from millpond.decide.scheduling.backoff import over_quota_from
 from millpond.decide.scheduling.bursts import Burst, plan_bursts
 from millpond.decide.scheduling.snapshot import Job as PlanJob
 from millpond.decide.scheduling.snapshot import Node as PlanNode
-from millpond.decide.scheduling.snapshot import Pending, Running, Seat, Size, Snapshot
+from millpond.decide.scheduling.snapshot import Pending, Running, Seat, Snapshot
 from millpond.decide.scheduling.snapshot import Project as PlanProject
 from millpond.decide.zone_waits import ZoneWaits
 from millpond.model.job import JobState
@@ -138,10 +138,6 @@ def _pending(
 
 def _job(loaded: Loaded, row: Any) -> PlanJob:
     return PlanJob(
-        row.id, row.project, _size(loaded, row), row.priority, row.queued_at.timestamp(), row.preemptible,
-        row.timeout_seconds or None,
+        row.id, row.project, loaded.plan_sizes[row.class_key], row.priority, row.queued_at.timestamp(),
+        row.preemptible, row.timeout_seconds or None,
     )  # fmt: skip
-
-
-def _size(loaded: Loaded, row: Any) -> Size:
-    return size_of(loaded.specs[row.class_key])

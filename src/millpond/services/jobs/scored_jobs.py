@@ -6,13 +6,14 @@ Jobs of one class that have waited about as long share one table.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from millpond.decide.computes import QueuedJob
 from millpond.decide.offers import Candidate, Offers, Promised
-from millpond.decide.places import places_of, required, size_of
+from millpond.decide.places import Zone, places_of, required, size_of
 from millpond.decide.scheduling.snapshot import Place, Size
 from millpond.decide.score import LOCALITY, TEMPLATE, Offer, Row, Table, score
 from millpond.decide.score_table import PlaceScore, score_table
@@ -20,6 +21,7 @@ from millpond.decide.templates import Choice
 from millpond.decide.zone_waits import ZoneWaits
 from millpond.model.documents import from_document
 from millpond.model.job_spec import JobSpec
+from millpond.model.people import Project
 from millpond.model.template import TemplateUse
 from millpond.services.jobs import snapshot
 from millpond.services.jobs.loaded import Block, Blocked, Loaded, written_template
@@ -52,38 +54,37 @@ class ScoredJobs:
         self._blocks: dict[str, dict[str, Block]] = defaultdict(dict)
         for (job_id, zone), block in blocked.items():
             self._blocks[job_id][zone] = block
-        self._plain: dict[tuple[str, str], Way | None] = {}
+        self._alike = _alike(loaded.projects.values(), self._zones)
+        self._plain: dict[tuple[int, str], Way | None] = {}
         self._of_class: dict[object, list[Offer]] = {}
         self._tables: dict[object, Table] = {}
+        self._ways: dict[object, list[Way]] = {}
+        self._single: dict[tuple[str, str], tuple[Choice]] = {}
 
     def ways(self, row: Any) -> list[Way]:
         """How it may start now, on each template that it may use, in order; at least one."""
         plain = self._plain_way(row)
         if plain is not None:
             return [plain]
-        table = self.table(row)
-        found = [self._way(row, choice, table, order) for order, choice in enumerate(self.choices(row))]
-        usable = found[: max(1, len(table.starts))]
-        return [way for way in usable if way.held is None] or usable[:1]
+        if row.id in self._blocks:
+            return self._find_ways(row)
+        group = self._group(row)
+        if group not in self._ways:
+            self._ways[group] = self._find_ways(row)
+        return self._ways[group]
 
     def table(self, row: Any, promised: Promised | None = None) -> Table:
         """What each place costs it."""
-        found = self.choices(row)
-        waited = self.waited(row)
-        opens = tuple(float(choice.opens_after) for choice in found)
         if promised or row.id in self._blocks:
-            return score(self._all_offers(row, found, promised), self._loaded.policy, waited=waited, opens=opens)
-        key = (self._key(row), opens, sum(one <= waited for one in opens), waited // _STEP)
-        if key not in self._tables:
-            offers = self._all_offers(row, found, None)
-            self._tables[key] = score(offers, self._loaded.policy, waited=waited, opens=opens)
-        return self._tables[key]
+            return self._score(row, self._all_offers(row, promised))
+        group = self._group(row)
+        if group not in self._tables:
+            self._tables[group] = self._score(row, self._all_offers(row, None))
+        return self._tables[group]
 
     def waiting_table(self, row: Any, promised: Promised | None = None) -> Table:
         """The same after a plan that did not start it: where there seems to be room, there is none for this job."""
         table = self.table(row, promised)
-        waited = self.waited(row)
-        opens = tuple(float(choice.opens_after) for choice in self.choices(row))
         ready = {(one.offer.order, one.offer.zone) for found in table.starts for one in found}
         offers = (
             one.offer._replace(wait=None)
@@ -91,19 +92,24 @@ class ScoredJobs:
             else one.offer
             for one in table.rows
         )
-        return score(offers, self._loaded.policy, waited=waited, opens=opens)
+        return self._score(row, offers)
 
     def choices(self, row: Any) -> Sequence[Choice]:
         """The ways to run it: one, unless it names a queue."""
         known = self._loaded.choices.get(row.id)
         if known:
             return known
-        use = from_document(TemplateUse, row.template) if row.template else None
-        return (Choice(self._loaded.specs[row.class_key], use),)
+        key = (row.class_key, written_template(row.template))
+        if key not in self._single:
+            use = from_document(TemplateUse, row.template) if row.template else None
+            self._single[key] = (Choice(self._loaded.specs[row.class_key], use),)
+        return self._single[key]
 
     def waited(self, row: Any) -> float:
         """Seconds since it could have started: since it was queued, last, or the jobs before it ended."""
-        since = max(at for at in (row.queued_at, row.requeued_at, self._loaded.ready_at.get(row.id)) if at is not None)
+        since: datetime = row.queued_at if row.requeued_at is None else max(row.queued_at, row.requeued_at)
+        if row.id in self._loaded.ready_at:
+            since = max(since, self._loaded.ready_at[row.id])
         return max(0.0, (self._loaded.now - since).total_seconds())
 
     def rule(self, row: Any) -> Block | None:
@@ -133,13 +139,30 @@ class ScoredJobs:
         """Of a job that needs no data and has one template: every place that can run it costs the same."""
         if row.id in self._blocks or row.id in self._loaded.choices:
             return None
-        key = (row.project_id, row.class_key)
+        key = (self._alike[row.project_id], row.class_key)
         if key not in self._plain:
             spec, project = self._loaded.specs[row.class_key], self._loaded.projects[row.project_id]
             job = self.queued(row, spec)
             places = None if job.needs else places_of(job, self._zones)
             self._plain[key] = None if job.needs else Way(size_of(spec), required(spec, project.shares), places)
         return self._plain[key]
+
+    def _group(self, row: Any) -> object:
+        """Equal for jobs that share a table: of one class, that have waited about as long."""
+        found = self.choices(row)
+        waited = min(self.waited(row), found[-1].opens_after + self._loaded.policy.patience)
+        is_open = 1 if len(found) == 1 else sum(choice.opens_after <= waited for choice in found)
+        return (*self._key(row), is_open, waited // _STEP)
+
+    def _score(self, row: Any, offers: Iterable[Offer]) -> Table:
+        opens = tuple(float(choice.opens_after) for choice in self.choices(row))
+        return score(offers, self._loaded.policy, waited=self.waited(row), opens=opens)
+
+    def _find_ways(self, row: Any) -> list[Way]:
+        table = self.table(row)
+        found = [self._way(row, choice, table, order) for order, choice in enumerate(self.choices(row))]
+        usable = found[: max(1, len(table.starts))]
+        return [way for way in usable if way.held is None] or usable[:1]
 
     def _way(self, row: Any, choice: Choice, table: Table, order: int) -> Way:
         shares = self._loaded.projects[row.project_id].shares
@@ -153,9 +176,9 @@ class ScoredJobs:
         held = _held(own)
         return Way(size, requires, tuple(Place(one.offer.zone) for one in own), held, name)
 
-    def _all_offers(self, row: Any, found: Sequence[Choice], promised: Promised | None) -> Iterable[Offer]:
+    def _all_offers(self, row: Any, promised: Promised | None) -> Iterable[Offer]:
         blocks = self._blocks.get(row.id, {})
-        for order, choice in enumerate(found):
+        for order, choice in enumerate(self.choices(row)):
             for offer in self._class_offers(row, choice, order, promised):
                 block = blocks.get(offer.zone)
                 yield offer if block is None else offer._replace(blocked=(block.rule, block.words))
@@ -177,8 +200,8 @@ class ScoredJobs:
             self._of_class[key] = found
         return found
 
-    def _key(self, row: Any) -> tuple[str, str, str]:
-        return (row.project_id, row.class_key, written_template(row.template))
+    def _key(self, row: Any) -> tuple[int, str, str]:
+        return (self._alike[row.project_id], row.class_key, written_template(row.template))
 
     def _template_words(self, row: Any, table: Table) -> str:
         found = self.choices(row)
@@ -188,6 +211,18 @@ class ScoredJobs:
         at = self._loaded.now.fromtimestamp(round(until), self._loaded.now.tzinfo)
         name = opens.use.name if opens.use else ""
         return f"it waits for template {' or '.join(first)} until {at:%H:%M:%S} UTC, then for {name} as well."
+
+
+def _alike(projects: Iterable[Project], zones: Sequence[Zone]) -> Mapping[str, int]:
+    """A number for each project, the same for those whose jobs may run in the same places."""
+    numbers: dict[object, int] = {}
+    found: dict[str, int] = {}
+    for project in projects:
+        shares = project.shares
+        affinity = (sorted(shares.train_affinity.items()), sorted(shares.interactive_affinity.items()))
+        key = (str(affinity), tuple(zone.node.trust.accepts(project.id) for zone in zones))
+        found[project.id] = numbers.setdefault(key, len(numbers))
+    return found
 
 
 def _held(own: Sequence[Row]) -> str | None:
