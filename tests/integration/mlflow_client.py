@@ -19,7 +19,7 @@ warnings.simplefilter("ignore")
 
 import mlflow  # noqa: E402
 from mlflow import MlflowClient, MlflowException  # noqa: E402
-from mlflow.entities import Metric, Param, RunTag, ViewType  # noqa: E402
+from mlflow.entities import LoggedModelOutput, Metric, Param, RunTag, ViewType  # noqa: E402
 
 client = MlflowClient()
 seen: dict[str, Any] = {}
@@ -116,10 +116,35 @@ def changing(run_id: str) -> None:
     seen["traces"] = refused(lambda: client.search_traces([other]))
 
 
+def logged_models() -> None:
+    """What autologging and `log_model` do, without a library that makes models."""
+    with mlflow.start_run() as run, tempfile.TemporaryDirectory() as name:
+        number = run.info.experiment_id
+        model = client.create_logged_model(number, "net", run.info.run_id, tags={"a": "b"}, params={"lr": "1"})
+        (Path(name) / "weights.bin").write_bytes(b"w")
+        client.log_model_artifacts(model.model_id, name)
+        client.finalize_logged_model(model.model_id, "READY")
+        client.set_logged_model_tags(model.model_id, {"c": "d"})
+        client.delete_logged_model_tag(model.model_id, "a")
+        client.log_metric(run.info.run_id, "acc", 0.5, model_id=model.model_id)
+        client.log_outputs(run.info.run_id, [LoggedModelOutput(model.model_id, 3)])
+    (found,) = client.search_logged_models([number], filter_string="name = 'net'")
+    seen["model"] = [str(found.status), found.tags, found.params, [[one.key, one.value] for one in found.metrics or []]]
+    outputs = client.get_run(run.info.run_id).outputs.model_outputs
+    seen["outputs"] = [[one.model_id == model.model_id, one.step] for one in outputs]
+    files = client.list_logged_model_artifacts(model.model_id)
+    seen["model files"] = [[one.path, one.is_dir, one.file_size] for one in files]
+    seen["by name"] = [one.path for one in client.list_artifacts(run.info.run_id, "net")]
+    loose = client.create_logged_model(number, "loose")
+    client.delete_logged_model(loose.model_id)
+    seen["deleted model"] = refused(lambda: client.get_logged_model(loose.model_id))
+
+
 if __name__ == "__main__":
     made = tracking()
     reading(made)
     changing(made)
+    logged_models()
     seen["id"] = made
     # The client itself prints to stdout.
     Path(os.environ["SEEN"]).write_text(json.dumps(seen))

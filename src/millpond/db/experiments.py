@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, select, update
 
 from millpond.db.insert import insert_missing
-from millpond.db.tables import experiment, run
+from millpond.db.tables import experiment, logged_model, run
 from millpond.model.experiment import Experiment
 
 
@@ -41,6 +41,8 @@ def save(tx: Connection, value: Experiment) -> None:
     if was is not None and was != value.name:
         of_it = (run.c.project_id == value.project_id) & (run.c.experiment == was)
         tx.execute(update(run).where(of_it).values(experiment=value.name))
+        its_models = (logged_model.c.project_id == value.project_id) & (logged_model.c.experiment == was)
+        tx.execute(update(logged_model).where(its_models).values(experiment=value.name))
 
 
 def _first(tx: Connection, condition: Any, project_id: str) -> Experiment | None:

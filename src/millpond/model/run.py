@@ -77,6 +77,8 @@ class RunRecord:
     notes: str = ""
     origin: Mapping[str, Any] = field(default_factory=dict)
     inputs: tuple[Mapping[str, Any], ...] = ()
+    # Models that it has logged, by id.
+    outputs: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,7 @@ class RunReport:
     origin: Mapping[str, Any] = field(default_factory=dict)
     # Datasets that the run has used, as MLflow describes them; one of the same name and digest is kept once.
     inputs: tuple[Mapping[str, Any], ...] = ()
+    outputs: tuple[Mapping[str, Any], ...] = ()
     progress: float | None = None
     ended: RunState | None = None
     ended_at: datetime | None = None

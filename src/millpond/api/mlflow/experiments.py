@@ -106,10 +106,10 @@ def _holds(condition: Condition, one: Experiment) -> bool:
         value = DEFAULT_NAME if one.name == DEFAULT_EXPERIMENT else one.name
     else:
         raise BadRequest("Experiments are searched by name and tags.")
-    return value is not None and _matches(condition.operator, value, condition.operand)
+    return value is not None and matches(condition.operator, value, condition.operand)
 
 
-def _matches(operator: Operator, value: str, operand: Any) -> bool:
+def matches(operator: Operator, value: str, operand: Any) -> bool:
     match operator:
         case Operator.EQUAL:
             return bool(value == operand)
@@ -121,7 +121,7 @@ def _matches(operator: Operator, value: str, operand: Any) -> bool:
             return fnmatchcase(value, _pattern(operand))
         case Operator.ILIKE:
             return fnmatchcase(value.lower(), _pattern(operand.lower()))
-    raise BadRequest("Experiments are searched with = != like, ilike and in.")
+    raise BadRequest("Texts are compared with = != like, ilike and in.")
 
 
 def _pattern(like: str) -> str:

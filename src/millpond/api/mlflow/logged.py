@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millpond.api.mlflow.endpoint import Call, Endpoint, one_text, pair, real, whole
+from millpond.api.mlflow.models import note_metrics
 from millpond.api.mlflow.runs import active_run, run_id_of, set_tags
 from millpond.api.mlflow.shapes import NAME_TAG, NOTE_TAG, milliseconds, points
 from millpond.errors import Invalid, NotFound
@@ -20,6 +21,7 @@ MOST_POINTS = 25_000
 
 def log_metric(call: Call) -> dict[str, Any]:
     report(call, RunReport(points=metric_points(call, [call.fields])))
+    note_metrics(call, [call.fields])
     return {}
 
 
@@ -41,6 +43,7 @@ def log_batch(call: Call) -> dict[str, Any]:
     special = {key: tags.pop(key) for key in (NAME_TAG, NOTE_TAG) if key in tags}
     found = RunReport(params=params, fixed_params=True, tags=tags, points=metric_points(call, call.many("metrics")))
     report(call, found)
+    note_metrics(call, call.many("metrics"))
     set_tags(call, run_id_of(call), special)
     return {}
 

@@ -1,15 +1,182 @@
-"""Logged models of MLflow 3. None can be made yet; clients look for them whenever they list a run's artifacts."""
+"""Logged models of MLflow 3: made by `log_model` and autologging, with their files among their run's artifacts."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from millpond.api.mlflow.endpoint import Call, Endpoint
+from millpond.api.mlflow.endpoint import Call, Endpoint, one_text, whole
+from millpond.api.mlflow.experiments import matches
+from millpond.api.mlflow.shapes import artifact_uri, experiment_id, milliseconds, pairs
+from millpond.decide.run_filter import parse_filter
+from millpond.errors import BadRequest, Invalid
+from millpond.model.logged_model import LoggedModel
 from millpond.model.people import Role
+from millpond.model.run import RunReport
+from millpond.model.run_query import Condition, FieldKind, Group
+from millpond.services import listing
+from millpond.services.runs import artifacts, experiments, logged_models, reports, runs
+
+_MOST = 100
+_HISTORY_TAG = "mlflow.log-model.history"
+
+
+def create(call: Call) -> dict[str, Any]:
+    number = whole(call.optional("experiment_id") or "0", "experiment_id")
+    made = logged_models.create(
+        call.deps, call.actor, call.project, experiments.get(call.deps, call.project, number),
+        name=call.optional("name"), type=call.optional("model_type") or "",
+        run_id=call.optional("source_run_id") or None, params=call.pairs("params"), tags=call.pairs("tags"),
+    )  # fmt: skip
+    return _answer(call, made)
+
+
+def get(call: Call) -> dict[str, Any]:
+    return _answer(call, logged_models.get(call.deps, call.actor, call.project, call.text("model_id")))
+
+
+def finalize(call: Call) -> dict[str, Any]:
+    return _change(call, status=call.text("status"))
+
+
+def set_tags(call: Call) -> dict[str, Any]:
+    return _change(call, tags=call.pairs("tags"))
+
+
+def delete_tag(call: Call) -> dict[str, Any]:
+    _change(call, tags={call.text("tag_key"): None})
+    return {}
+
+
+def log_params(call: Call) -> dict[str, Any]:
+    _change(call, params=call.pairs("params"))
+    return {}
+
+
+def delete(call: Call) -> dict[str, Any]:
+    _change(call, delete=True)
+    return {}
 
 
 def search(call: Call) -> dict[str, Any]:
-    return {"models": []}
+    """Newest first; filtered by name, tags and parameters."""
+    wanted = {one_text(item) for item in call.many("experiment_ids")}
+    known = experiments.list_experiments(call.deps, call.project)
+    names = {one.name: experiment_id(one) for one in known if experiment_id(one) in wanted}
+    where = parse_filter(call.optional("filter") or "")
+    models = logged_models.list_models(call.deps, call.actor, call.project, list(names))
+    found = [model for model in models if _holds(where, model)]
+    most = min(max(call.number("max_results", _MOST) or _MOST, 1), _MOST)
+    begin = listing.number_of(call.optional("page_token") or None) or 0
+    answer: dict[str, Any] = {
+        "models": [_model(call, one, names[one.experiment]) for one in found[begin : begin + most]]
+    }
+    return answer | ({"next_page_token": listing.encode(begin + most)} if len(found) > begin + most else {})
 
 
-ENDPOINTS = (Endpoint("POST", "logged-models/search", Role.VIEWER, search),)
+def list_artifacts(call: Call) -> dict[str, Any]:
+    model = logged_models.get(call.deps, call.actor, call.project, call.text("model_id"))
+    folder = "/".join(part for part in ((call.optional("artifact_directory_path") or "").strip("/"),) if part)
+    inside = f"{model.folder}/{folder}" if folder else model.folder
+    found = artifacts.list_folder(
+        call.deps, call.actor, call.project, model.run_id, path=inside, limit=1000,
+        cursor=call.optional("page_token") or None,
+    )  # fmt: skip
+    files = [
+        {"path": f"{folder}/{one.name}" if folder else one.name, "is_dir": one.is_folder, "file_size": one.size}
+        for one in found.items
+    ]
+    answer: dict[str, Any] = {"root_uri": _uri(call, model), "files": files}
+    return answer | ({"next_page_token": found.next} if found.next else {})
+
+
+def log_outputs(call: Call) -> dict[str, Any]:
+    """Which models a run has made."""
+    outputs = []
+    for item in call.many("models"):
+        if not isinstance(item, dict) or not item.get("model_id"):
+            raise Invalid("Invalid value for parameter 'models': a model has no id.", fields=["models"])
+        outputs.append({"model_id": str(item["model_id"]), "step": whole(item.get("step") or 0, "step")})
+    report = RunReport(outputs=tuple(outputs))
+    reports.take_report(call.deps, call.actor, call.project, call.text("run_id"), report)
+    return {}
+
+
+def log_model(call: Call) -> dict[str, Any]:
+    """What older clients record of a model: a tag of the run."""
+    tags = runs.get(call.deps, call.actor, call.project, call.text("run_id")).view.tags
+    known = tags.get(_HISTORY_TAG, "[]").rstrip("]")
+    told = RunReport(tags={_HISTORY_TAG: f"{known}{',' if len(known) > 1 else ''}{call.text('model_json')}]"})
+    reports.take_report(call.deps, call.actor, call.project, call.text("run_id"), told)
+    return {}
+
+
+def note_metrics(call: Call, metrics: list[Any]) -> None:
+    """Metrics that name a model are its own, too."""
+    by_model: dict[str, list[dict[str, Any]]] = {}
+    for item in metrics:
+        if isinstance(item, dict) and item.get("model_id"):
+            kept = ("key", "value", "timestamp", "step", "dataset_name", "dataset_digest", "run_id", "model_id")
+            by_model.setdefault(str(item["model_id"]), []).append({name: item[name] for name in kept if name in item})
+    for model_id, found in by_model.items():
+        logged_models.change(call.deps, call.actor, call.project, model_id, metrics=found)
+
+
+def _change(call: Call, **changes: Any) -> dict[str, Any]:
+    changed = logged_models.change(call.deps, call.actor, call.project, call.text("model_id"), **changes)
+    return _answer(call, changed)
+
+
+def _answer(call: Call, model: LoggedModel) -> dict[str, Any]:
+    number = experiment_id(experiments.find(call.deps, call.project, model.experiment))
+    return {"model": _model(call, model, number)}
+
+
+def _model(call: Call, model: LoggedModel, number: str) -> dict[str, Any]:
+    return {
+        "info": {
+            "model_id": model.id,
+            "experiment_id": number,
+            "name": model.name,
+            "creation_timestamp_ms": milliseconds(model.created_at),
+            "last_updated_timestamp_ms": milliseconds(model.changed_at),
+            "artifact_uri": _uri(call, model),
+            "status": model.status,
+            "model_type": model.type,
+            "source_run_id": model.run_id,
+            "tags": pairs(model.tags),
+        },
+        "data": {"params": pairs(model.params), "metrics": list(model.metrics)},
+    }
+
+
+def _uri(call: Call, model: LoggedModel) -> str:
+    return f"{artifact_uri(call.project.name, model.run_id)}/{model.folder}"
+
+
+def _holds(condition: Condition, model: LoggedModel) -> bool:
+    if isinstance(condition, Group):
+        results = (_holds(part, model) for part in condition.parts)
+        return all(results) if condition.word == "and" else any(results)
+    key = condition.field.key
+    if condition.field.kind is FieldKind.ATTRIBUTE and key == "name":
+        value: str | None = model.name
+    elif condition.field.kind in (FieldKind.TAG, FieldKind.PARAM):
+        value = (model.tags if condition.field.kind is FieldKind.TAG else model.params).get(key)
+    else:
+        raise BadRequest("Logged models are searched by name, tags and params.")
+    return value is not None and matches(condition.operator, value, condition.operand)
+
+
+ENDPOINTS = (
+    Endpoint("POST", "logged-models", Role.MEMBER, create),
+    Endpoint("POST", "logged-models/search", Role.VIEWER, search),
+    Endpoint("GET", "logged-models/{model_id}", Role.VIEWER, get),
+    Endpoint("PATCH", "logged-models/{model_id}", Role.MEMBER, finalize),
+    Endpoint("DELETE", "logged-models/{model_id}", Role.MEMBER, delete),
+    Endpoint("PATCH", "logged-models/{model_id}/tags", Role.MEMBER, set_tags),
+    Endpoint("DELETE", "logged-models/{model_id}/tags/{tag_key}", Role.MEMBER, delete_tag),
+    Endpoint("POST", "logged-models/{model_id}/params", Role.MEMBER, log_params),
+    Endpoint("GET", "logged-models/{model_id}/artifacts/directories", Role.VIEWER, list_artifacts),
+    Endpoint("POST", "runs/outputs", Role.MEMBER, log_outputs),
+    Endpoint("POST", "runs/log-model", Role.MEMBER, log_model),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -27,6 +28,12 @@ ENDPOINTS: Mapping[tuple[str, str], Endpoint] = {
     for module in (experiments, runs, logged, models, artifacts)
     for endpoint in module.ENDPOINTS
 }
+# Those with parts that stand for fields.
+_PATTERNS = [
+    (re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", path)), endpoint)
+    for (_, path), endpoint in ENDPOINTS.items()
+    if "{" in path
+]
 _API = ("api/2.0/", "api/3.0/", "ajax-api/2.0/", "ajax-api/3.0/")
 # Clients ask before they sign in; nothing of the project is said here.
 _SERVER_INFO = {
@@ -73,11 +80,21 @@ async def _answer(request: Request, project: str, path: str) -> Response:
         raise NotFound(f"MLflow's API has no path {path[:200]!r}.")
     if name == artifacts.PREFIX or name.startswith(f"{artifacts.PREFIX}/"):
         return await _artifact(request, project, name.removeprefix(artifacts.PREFIX).strip("/"))
-    endpoint = ENDPOINTS.get((request.method, name))
+    endpoint, parts = _endpoint(request.method, name)
     if endpoint is None:
         return _missing(request.method, name)
-    fields = _query(request) if request.method == "GET" else _body(await request.body())
+    fields = {**(_query(request) if request.method == "GET" else _body(await request.body())), **parts}
     return JSONResponse(await run_in_threadpool(_called, request, project, endpoint.role, fields, endpoint.handle))
+
+
+def _endpoint(method: str, path: str) -> tuple[Endpoint | None, Document]:
+    """The endpoint of a path, and the fields that the path names."""
+    if (found := ENDPOINTS.get((method, path))) is not None:
+        return found, {}
+    for pattern, endpoint in _PATTERNS:
+        if endpoint.method == method and (match := pattern.fullmatch(path)):
+            return endpoint, match.groupdict()
+    return None, {}
 
 
 def _public(path: str) -> Response | None:

@@ -69,6 +69,7 @@ def run(view: RunView, number: str, record: RunRecord | None = None) -> dict[str
             "tags": pairs(_tags(view, record)),
         },
         "inputs": {"dataset_inputs": [_input(one) for one in record.inputs] if record else []},
+        "outputs": {"model_outputs": [dict(one) for one in record.outputs] if record else []},
     }
 
 

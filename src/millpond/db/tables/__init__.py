@@ -35,6 +35,7 @@ from millpond.db.tables.mounts import mount
 from millpond.db.tables.people import audit, member, project, server, session, token, user
 from millpond.db.tables.runs import (
     experiment,
+    logged_model,
     metric,
     metric_batch,
     metric_chunk,
@@ -84,6 +85,7 @@ __all__ = [
     "lineage_edge",
     "link",
     "log_chunk",
+    "logged_model",
     "loose_artifact",
     "member",
     "metadata",

@@ -153,3 +153,24 @@ metric_chunk = Table(
     Column("data", Bytes, nullable=False),
     Index("ix_metric_chunk_metric_id", "metric_id", "id"),
 )
+
+# As MLflow 3 records them; their files are artifacts of the run.
+logged_model = Table(
+    "logged_model",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    Column("project_id", String(32), nullable=False),
+    Column("experiment", String(200), nullable=False),
+    Column("name", String(200), nullable=False),
+    Column("type", String(200), nullable=False),
+    ref_column("run_id", "run.id", cascade=True),
+    Column("status", String(40), nullable=False),
+    Column("created_by", String(63), nullable=False),
+    time_column("created_at"),
+    time_column("changed_at"),
+    Column("params", JSON, nullable=False),
+    Column("tags", JSON, nullable=False),
+    Column("metrics", JSON, nullable=False),
+    time_column("deleted_at", nullable=True),
+    Index("ix_logged_model_created_at", "project_id", "experiment", "created_at"),
+)

@@ -70,10 +70,16 @@ def _apply(tx: Connection, run: Run, report: RunReport, now: datetime) -> None:
     run_values.set_tags(tx, run, report.tags)
     if report.experiment is not None:
         experiments.ensure(tx, run.project_id, report.experiment, now)
-    if report.origin or report.inputs:
+    if report.origin or report.inputs or report.outputs:
         known = runs.record(tx, run.id)
         inputs = {(one.get("name"), one.get("digest")): one for one in (*known.inputs, *report.inputs)}
-        after = replace(known, origin={**known.origin, **report.origin}, inputs=tuple(inputs.values()))
+        outputs = {one["model_id"]: one for one in (*known.outputs, *report.outputs)}
+        after = replace(
+            known,
+            origin={**known.origin, **report.origin},
+            inputs=tuple(inputs.values()),
+            outputs=tuple(outputs.values()),
+        )
         runs.save_record(tx, run.id, after)
 
 
