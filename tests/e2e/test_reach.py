@@ -83,6 +83,36 @@ def test_no_screen_breaks_the_rules_of_accessibility(screen: Screen, digits: str
     assert not found, "\n\n".join(found)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("path", "button"),
+    [
+        ("/jobs", "New job"),
+        ("/projects", "New project"),
+        ("/projects", "Edit default"),
+        ("/templates", "New template"),
+        ("/queues", "New queue"),
+        ("/caches", "New volume"),
+        ("/datasets", "New Dataset"),
+        ("/users", "New user"),
+    ],
+)
+def test_no_form_breaks_the_rules_of_accessibility(screen: Screen, digits: str, path: str, button: str) -> None:
+    page = screen.page
+    page.emulate_media(reduced_motion="reduce", color_scheme="light")
+    screen.open(path)
+    page.get_by_role("button", name=button).first.click()
+    form = page.get_by_role("dialog")
+    form.wait_for()
+    for part in form.locator("button[data-accordion-control]").all():
+        part.click()
+    page.evaluate(AXE.read_text())
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        page.locator(f"html[data-mantine-color-scheme={scheme}]").wait_for()
+        assert violations(page) == [], f"{path} {button} ({scheme})"
+
+
 def violations(page: Page) -> list[str]:
     rules = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
     report: dict[str, Any] = page.evaluate("rules => axe.run(document, rules)", rules)

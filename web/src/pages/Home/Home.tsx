@@ -75,8 +75,8 @@ function Numbers({ home }: { home: HomeShape }) {
           `${formatGpus(home.gpu_idle_hundredths)} idle for more than 5 minutes`
         }
         link={
-          <TextLink to="/compute" size="sm">
-            Compute
+          <TextLink to="/shares" size="sm">
+            Shares
           </TextLink>
         }
       >
@@ -85,8 +85,8 @@ function Numbers({ home }: { home: HomeShape }) {
       <Tile
         label="Jobs running"
         link={
-          <TextLink to="/jobs" size="sm">
-            {home.jobs_waiting} waiting
+          <TextLink to="/shares" search={{ tab: "pending" }} size="sm">
+            {home.jobs_waiting} pending
           </TextLink>
         }
       >

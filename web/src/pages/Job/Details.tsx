@@ -1,7 +1,7 @@
 import { Breadcrumbs, Group, Stack, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { jobQuery } from "../../api/jobs";
+import { jobQuery, whyQuery } from "../../api/jobs";
 import { isNotFound } from "../../api/problem";
 import type { Job } from "../../api/shapes";
 import { Loaded } from "../../components/Loaded";
@@ -21,6 +21,7 @@ import { LogView } from "./parts/LogView";
 import { RunAgainButton } from "./parts/NewJobButton";
 import { Reach } from "./parts/Reach";
 import { Reasons } from "./parts/Reasons";
+import { ScoreTable } from "./parts/ScoreTable";
 import { isFinished } from "./parts/states";
 import { UsageCharts } from "./parts/UsageCharts";
 import { WhyWaiting } from "./parts/WhyWaiting";
@@ -63,6 +64,7 @@ function JobRecord({ job }: { job: Job }) {
       {job.state === "queued" ? <WhyWaiting job={job} /> : <Reasons job={job} />}
       <JobFacts job={job} />
       <Reach job={job} />
+      {job.placed_at && <PlacedBy job={job} />}
       <Attempts job={job} />
       <LedgerBar ledger={job.ledger} />
       <MetricCharts place={run} ended={isFinished(job.state)} />
@@ -77,6 +79,12 @@ function JobRecord({ job }: { job: Job }) {
       <RunValues place={run} />
     </Stack>
   );
+}
+
+/** The places it could have had when it was placed, where there was a choice. */
+function PlacedBy({ job }: { job: Job }) {
+  const why = useQuery(whyQuery({ project: job.project, job: job.id })).data;
+  return why ? <ScoreTable places={why.places} /> : null;
 }
 
 function Above({ project }: { project: string }) {

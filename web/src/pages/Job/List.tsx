@@ -1,10 +1,12 @@
-import { Text } from "@mantine/core";
+import { Box, Text } from "@mantine/core";
 import { IconPlayerPlay } from "@tabler/icons-react";
 import { getRouteApi } from "@tanstack/react-router";
-import { allJobs, jobPages } from "../../api/jobs";
+import { allJobs, type JobFilter, jobPages } from "../../api/jobs";
+import { CommandLine } from "../../components/Copyable";
 import { EmptyState } from "../../components/EmptyState";
 import { PageHeader } from "../../components/PageHeader";
 import { Pages } from "../../components/Pages";
+import { shellQuote } from "../../lib/names";
 import { JobFilters } from "./parts/JobFilters";
 import { JobTable } from "./parts/JobTable";
 import { NewJobButton } from "./parts/NewJobButton";
@@ -42,8 +44,27 @@ export function JobList() {
           />
         )}
       </Pages>
+      <Box mt="md">
+        <CommandLine command={commandFor(filter)} />
+      </Box>
     </>
   );
+}
+
+/** The command that lists the same, as far as it can be narrowed so. */
+function commandFor({ project, state, kind, user, mine, compute, deleted }: JobFilter): string {
+  return [
+    "mill list",
+    project ? `-p ${shellQuote(project)}` : "-A",
+    state && `--state ${state}`,
+    kind && `--kind ${kind}`,
+    user && `--user ${shellQuote(user)}`,
+    mine && "--mine",
+    compute && `--compute ${shellQuote(compute)}`,
+    deleted && "--deleted",
+  ]
+    .filter(Boolean)
+    .join(" ");
 }
 
 function BinNote() {

@@ -18,3 +18,7 @@ export interface SharesSearch {
   project?: string;
   page?: number;
 }
+
+export const RANGE_SECONDS: Record<SharesRange, number> = { hour: 3600, day: 86_400, week: 7 * 86_400 };
+
+export const RANGE_WORDS: Record<SharesRange, string> = { hour: "Hour", day: "Day", week: "Week" };

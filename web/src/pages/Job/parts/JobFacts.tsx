@@ -89,6 +89,7 @@ function limits(job: Job): Fact[] {
     options.length > 0 && { name: "Options", value: <span className="mono">{options.join(", ")}</span> },
     job.priority !== 0 && { name: "Priority", value: job.priority },
     job.spec.preemptible != null && { name: "Preemptible", value: job.spec.preemptible ? "yes" : "no" },
+    job.checkpoint_commit != null && { name: "Last checkpoint", value: <Checkpoint job={job} /> },
     job.preemptions > 0 && { name: "Preemptions", value: job.preemptions },
     job.timeout_seconds > 0 && { name: "Time limit", value: formatSeconds(job.timeout_seconds) },
     job.retries > 0 && {
@@ -101,6 +102,16 @@ function limits(job: Job): Fact[] {
     secrets.length > 0 && { name: "Secrets", value: <span className="mono">{secrets.join(", ")}</span> },
   ];
   return facts.filter((fact) => fact !== false);
+}
+
+/** When it was saved, and the commit that the next attempt restores. */
+function Checkpoint({ job }: { job: Job }) {
+  return (
+    <>
+      <CommitLink project={job.project} dataset=".checkpoints" commit={job.checkpoint_commit ?? null} />{" "}
+      {job.saved_at && <Time at={job.saved_at} />}
+    </>
+  );
 }
 
 /** `burst (cloud)`: the queue, and the template of it that the job uses. */

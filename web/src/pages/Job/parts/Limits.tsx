@@ -1,4 +1,4 @@
-import { Accordion, Autocomplete, Group, NumberInput, Select, Stack, TagsInput } from "@mantine/core";
+import { Accordion, Autocomplete, NumberInput, Select, SimpleGrid, Stack, TagsInput } from "@mantine/core";
 import type { UseFormReturnType } from "@mantine/form";
 import { useQuery } from "@tanstack/react-query";
 import { computesQuery } from "../../../api/computes";
@@ -22,7 +22,7 @@ export function Limits({ form }: { form: Form }) {
         <Accordion.Control>Nodes, limits, retries and dependencies</Accordion.Control>
         <Accordion.Panel>
           <Stack>
-            <Group grow align="flex-start">
+            <SimpleGrid cols={{ base: 1, xs: 3 }}>
               <Select
                 label="Compute"
                 placeholder="any"
@@ -47,13 +47,18 @@ export function Limits({ form }: { form: Form }) {
                 {...form.getInputProps("preemptible")}
               />
               <NumberInput
+                label="Grace (seconds)"
+                placeholder="30"
+                min={0}
+                allowDecimal={false}
+                {...form.getInputProps("graceSeconds")}
+              />
+              <NumberInput
                 label="Time limit (minutes)"
                 placeholder="none"
                 min={0}
                 {...form.getInputProps("timeoutMinutes")}
               />
-            </Group>
-            <Group grow align="flex-start">
               <Autocomplete
                 label="GPU type"
                 placeholder="any"
@@ -61,7 +66,7 @@ export function Limits({ form }: { form: Form }) {
                 {...form.getInputProps("gpuType")}
               />
               <NumberInput
-                label="GPU memory, at least (GB)"
+                label="Min. GPU memory (GB)"
                 placeholder="any"
                 min={0}
                 {...form.getInputProps("minGpuMemoryGb")}
@@ -73,8 +78,8 @@ export function Limits({ form }: { form: Form }) {
                 acceptValueOnBlur
                 {...form.getInputProps("nodeSelector")}
               />
-            </Group>
-            <Group grow align="flex-start">
+            </SimpleGrid>
+            <SimpleGrid cols={{ base: 1, xs: 3 }}>
               <NumberInput
                 label="Retries"
                 placeholder="0"
@@ -90,7 +95,7 @@ export function Limits({ form }: { form: Form }) {
                 disabled={Number(form.values.retries) === 0}
                 {...form.getInputProps("retryOn")}
               />
-            </Group>
+            </SimpleGrid>
             {(options.length > 0 || form.values.options.length > 0) && (
               <TagsInput
                 label="Options"

@@ -5,6 +5,7 @@ import {
   Modal,
   NumberInput,
   Select,
+  SimpleGrid,
   Stack,
   TagsInput,
   Text,
@@ -68,7 +69,7 @@ export function NewJob({ draft, onClose }: Props) {
           />
           <Data form={form} />
           <RunOn form={form} />
-          <Group grow align="flex-start">
+          <SimpleGrid cols={{ base: 2, xs: 4 }}>
             <NumberInput label="CPUs" min={0} allowDecimal={false} {...form.getInputProps("cpu")} />
             <NumberInput label="Memory (GB)" min={0} {...form.getInputProps("memoryGb")} />
             <NumberInput label="GPUs" min={0} decimalScale={2} step={1} {...form.getInputProps("gpus")} />
@@ -80,7 +81,7 @@ export function NewJob({ draft, onClose }: Props) {
               allowDecimal={false}
               {...form.getInputProps("processes")}
             />
-          </Group>
+          </SimpleGrid>
           {Number(form.values.processes) > 0 && (
             <Text size="sm" c="dimmed">
               Distributed job: all processes start together. CPUs, memory and GPUs are per process.

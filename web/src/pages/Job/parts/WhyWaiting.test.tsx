@@ -21,7 +21,38 @@ const WHY: Why = {
   ],
   earliest_start: null,
   nominated_on: null,
-  places: [],
+  places: [
+    {
+      place: "dgx",
+      site: "lab",
+      template: "gpu-real",
+      wait_seconds: null,
+      fill_seconds: 27,
+      missing_bytes: 60_000_000,
+      wait_cost: null,
+      fill_cost: 0.004,
+      compute_cost: 2.5,
+      egress_cost: 0,
+      score: null,
+      chosen: false,
+      note: "no GPUs are free",
+    },
+    {
+      place: "cloud",
+      site: "aws",
+      template: null,
+      wait_seconds: 0,
+      fill_seconds: 0,
+      missing_bytes: 0,
+      wait_cost: 0,
+      fill_cost: 0,
+      compute_cost: 9,
+      egress_cost: 0,
+      score: 9,
+      chosen: true,
+      note: null,
+    },
+  ],
 };
 
 beforeEach(() => signInAs());
@@ -40,6 +71,17 @@ it("says the rule, what the job waits for, and who holds it", async () => {
   expect(page.queryByText("Submitted by mary.")).toBeNull();
   expect(page.getByRole("link", { name: "team-d/d-3" })).toBeTruthy();
   expect(page.getByRole("row", { name: /a job of another project 4 over quota/ })).toBeTruthy();
+  const place = page.getByRole("row", { name: /dgx/ }).textContent;
+  for (const said of [
+    "dgx (gpu-real)",
+    "no GPUs are free",
+    "unknown",
+    "60.0 MB in 27.0 s",
+    "0.0040",
+    "2.50",
+  ]) {
+    expect(place).toContain(said);
+  }
   expect(page.getByText("mill why j1 --project default")).toBeTruthy();
 });
 

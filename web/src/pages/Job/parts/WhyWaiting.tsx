@@ -7,6 +7,7 @@ import { CommandLine } from "../../../components/Copyable";
 import { JobLink } from "../../../components/JobLink";
 import { Time } from "../../../components/Time";
 import { shellQuote, splitWritten } from "../../../lib/names";
+import { ScoreTable } from "./ScoreTable";
 import { WAITING, withoutWaiting } from "./states";
 
 /** Why a job waits: the rule, in words, who holds what it needs, when it can start. As `mill why` says it. */
@@ -27,6 +28,7 @@ export function WhyWaiting({ job }: { job: Job }) {
         </Stack>
       </Alert>
       {why && why.blockers.length > 0 && <Blockers blockers={why.blockers} />}
+      {why && <ScoreTable places={why.places} />}
       <CommandLine command={`mill why ${shellQuote(job.id)} --project ${shellQuote(job.project)}`} />
     </Stack>
   );

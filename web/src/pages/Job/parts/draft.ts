@@ -4,6 +4,9 @@ import { labelsOf, writeLabels } from "../../../lib/labels";
 import { shellLine, shellQuote } from "../../../lib/names";
 import { commandWords } from "../../../lib/shell";
 
+/** Seconds, as the server has it. */
+const DEFAULT_GRACE = 30;
+
 export interface Draft {
   project: string;
   name: string;
@@ -32,6 +35,8 @@ export interface Draft {
   priority: number | string;
   /** Null by kind: training jobs are, interactive ones are not. */
   preemptible: "yes" | "no" | null;
+  /** Seconds to save a checkpoint in before it is stopped; "" is the default. */
+  graceSeconds: number | string;
   timeoutMinutes: number | string;
   retries: number | string;
   retryOn: string[];
@@ -70,6 +75,7 @@ export function emptyDraft(project: string): Draft {
     nodeSelector: [],
     priority: "",
     preemptible: null,
+    graceSeconds: "",
     timeoutMinutes: "",
     retries: "",
     retryOn: [],
@@ -105,6 +111,7 @@ export function draftOf(job: Job): Draft {
     nodeSelector: writeLabels(job.spec.node_selector),
     priority: job.priority || "",
     preemptible: job.spec.preemptible == null ? null : job.spec.preemptible ? "yes" : "no",
+    graceSeconds: job.spec.grace_seconds === DEFAULT_GRACE ? "" : job.spec.grace_seconds,
     timeoutMinutes: job.timeout_seconds / 60 || "",
     retries: job.retries || "",
     retryOn: job.retry_on,
@@ -156,11 +163,11 @@ export function requestOf(draft: Draft): JobCreate {
     node_selector: labelsOf(draft.nodeSelector),
     priority: Number(draft.priority),
     preemptible: draft.preemptible && draft.preemptible === "yes",
+    grace_seconds: draft.graceSeconds === "" ? DEFAULT_GRACE : Number(draft.graceSeconds),
     timeout_seconds: Math.round(Number(draft.timeoutMinutes) * 60),
     retries: Number(draft.retries),
     retry_on: Number(draft.retries) > 0 ? draft.retryOn : [],
     backoff_seconds: 5,
-    grace_seconds: 30,
     after: draft.after,
     environment: draft.environment,
     kind: draft.interactive || draft.ports.length > 0 ? "interactive" : "training",
@@ -200,6 +207,7 @@ export function commandLineOf(draft: Draft, onlyProject: boolean): string {
     ...draft.options.map((option) => `--option ${shellQuote(option)}`),
     Number(draft.priority) !== 0 && `--priority ${draft.priority}`,
     draft.preemptible && (draft.preemptible === "yes" ? "--preemptible" : "--no-preemptible"),
+    draft.graceSeconds !== "" && `--grace ${draft.graceSeconds}s`,
     Number(draft.timeoutMinutes) > 0 && `--timeout ${draft.timeoutMinutes}m`,
     Number(draft.retries) > 0 && `--retries ${draft.retries}`,
     ...(Number(draft.retries) > 0 ? draft.retryOn.map((kind) => `--retry-on ${kind}`) : []),

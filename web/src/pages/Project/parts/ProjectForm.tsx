@@ -1,4 +1,14 @@
-import { Button, Group, Modal, NumberInput, Stack, Switch, TagsInput, Text, TextInput } from "@mantine/core";
+import {
+  Button,
+  Modal,
+  NumberInput,
+  SimpleGrid,
+  Stack,
+  Switch,
+  TagsInput,
+  Text,
+  TextInput,
+} from "@mantine/core";
 import { type UseFormReturnType, useForm } from "@mantine/form";
 import { useQuery } from "@tanstack/react-query";
 import { computesQuery } from "../../../api/computes";
@@ -79,7 +89,7 @@ function Amounts({ form }: { form: Form }) {
   const amount = { min: 0, decimalScale: 2, step: 1 };
   return (
     <>
-      <Group grow align="flex-start">
+      <SimpleGrid cols={{ base: 1, xs: 3 }}>
         <NumberInput
           label="Quota (GPUs)"
           description="Guaranteed to the project."
@@ -101,7 +111,7 @@ function Amounts({ form }: { form: Form }) {
           {...amount}
           {...form.getInputProps("limit")}
         />
-      </Group>
+      </SimpleGrid>
       {(pools.length > 0 || form.values.poolQuotas.length > 0) && (
         <TagsInput
           label="Quotas of named pools"
@@ -124,7 +134,7 @@ function Affinities({ form }: { form: Form }) {
   const nodes = useQuery(computesQuery).data?.items.flatMap((compute) => compute.nodes) ?? [];
   const labels = [...new Set(nodes.flatMap((node) => writeLabels(node.labels)))].sort();
   return (
-    <Group grow align="flex-start">
+    <SimpleGrid cols={{ base: 1, xs: 2 }}>
       <TagsInput
         label="Training nodes"
         description="Labels a node must have, KEY=VALUE."
@@ -141,33 +151,33 @@ function Affinities({ form }: { form: Form }) {
         acceptValueOnBlur
         {...form.getInputProps("interactiveAffinity")}
       />
-    </Group>
+    </SimpleGrid>
   );
 }
 
 function Times({ form }: { form: Form }) {
   return (
     <>
-      <Group grow align="flex-start">
+      <SimpleGrid cols={{ base: 1, xs: 3 }}>
         <TextInput
           label="Interactive time limit"
-          description="Stop an interactive job after this time."
+          description="Stop it after this time."
           placeholder="none"
           {...form.getInputProps("interactiveTime")}
         />
         <TextInput
           label="Interactive idle limit"
-          description="Stop one that nobody uses."
+          description="Stop it when unused."
           placeholder="none"
           {...form.getInputProps("interactiveIdle")}
         />
         <TextInput
           label="Minimum runtime"
-          description="Time before a job can be preempted."
+          description="Before preemption."
           placeholder="none"
           {...form.getInputProps("minRuntime")}
         />
-      </Group>
+      </SimpleGrid>
       <Text size="xs" c="dimmed">
         Times are written as 90s, 15m, 8h or 1d.
       </Text>

@@ -21,7 +21,7 @@ export function Entries({ entries, templates, onChange }: Props) {
   return (
     <Stack gap="xs" component="ol" m={0} p={0} style={{ listStyle: "none" }} aria-label="Templates in order">
       {entries.map((entry, index) => (
-        <Group key={entry.key} component="li" gap="xs" wrap="nowrap" align="flex-end">
+        <Group key={entry.key} component="li" gap="xs" align="flex-end">
           <Text size="sm" w={18} pb={8}>
             {index + 1}.
           </Text>
@@ -33,6 +33,7 @@ export function Entries({ entries, templates, onChange }: Props) {
             allowDeselect={false}
             searchable
             flex={1}
+            miw={150}
           />
           <TextInput
             label="Patience"

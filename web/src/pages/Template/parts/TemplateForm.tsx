@@ -2,10 +2,10 @@ import {
   Accordion,
   Autocomplete,
   Button,
-  Group,
   Modal,
   NumberInput,
   Select,
+  SimpleGrid,
   Stack,
   TagsInput,
   TextInput,
@@ -75,7 +75,7 @@ function Size({ form }: { form: Form }) {
   const models = [...new Set(computes.flatMap((one) => one.nodes.map((node) => node.gpu_model)))];
   return (
     <>
-      <Group grow align="flex-start">
+      <SimpleGrid cols={{ base: 1, xs: 3 }}>
         <Select
           label="Compute"
           placeholder="any"
@@ -91,8 +91,8 @@ function Size({ form }: { form: Form }) {
           {...form.getInputProps("gpuType")}
         />
         <NumberInput label="Price per hour" placeholder="0" min={0} {...form.getInputProps("pricePerHour")} />
-      </Group>
-      <Group grow align="flex-start">
+      </SimpleGrid>
+      <SimpleGrid cols={{ base: 1, xs: 3 }}>
         <NumberInput
           label="GPUs"
           placeholder="as the job says"
@@ -113,7 +113,7 @@ function Size({ form }: { form: Form }) {
           min={0}
           {...form.getInputProps("memoryGb")}
         />
-      </Group>
+      </SimpleGrid>
     </>
   );
 }
@@ -127,15 +127,15 @@ function More({ form }: { form: Form }) {
         <Accordion.Control>Image, labels, options and variables</Accordion.Control>
         <Accordion.Panel>
           <Stack>
-            <Group grow align="flex-start">
+            <SimpleGrid cols={{ base: 1, xs: 2 }}>
               <TextInput label="Image" placeholder="as the job says" {...form.getInputProps("image")} />
               <NumberInput
-                label="Memory of each GPU, at least (GB)"
+                label="Min. GPU memory (GB)"
                 placeholder="any"
                 min={0}
                 {...form.getInputProps("minGpuMemoryGb")}
               />
-            </Group>
+            </SimpleGrid>
             <TagsInput
               label="Node selector"
               description="Labels the node must have, KEY=VALUE."
