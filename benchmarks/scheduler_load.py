@@ -14,6 +14,7 @@ SITES = 10
 DATASETS = 50
 GPUS = 8
 NOW = 1_000_000.0
+GRACE = 30.0
 
 
 def full_cluster(seed: int, *, nodes: int = 1000, projects: int = 100, queued: int = 10_000) -> Snapshot:
@@ -53,7 +54,9 @@ def day(seed: int, *, nodes: int = 100, projects: int = 20, jobs: int = 10_000) 
             [45, 15, 15, 10, 10, 5],
         )[0]  # fmt: skip
         job = Job(f"j{number:05}", random.choice(teams).name, size, submitted=NOW + random.random() * 86_400)
-        arrivals.append(Arrival(Pending(job), 1200 * exp(random.gauss(0, 1))))
+        # Training on several GPUs saves a checkpoint when it is told to stop, within its grace; small jobs save none.
+        grace = GRACE if size.gpus > WHOLE else None
+        arrivals.append(Arrival(Pending(job), 1200 * exp(random.gauss(0, 1)), grace=grace))
     asked = sum(one.duration * one.pending.job.size.gpus / WHOLE for one in arrivals)
     factor = 1.2 * 86_400 * nodes * GPUS / asked
     arrivals = [replace(one, duration=one.duration * factor) for one in arrivals]

@@ -23,8 +23,15 @@ class Arrival:
 
     pending: Pending
     duration: float
-    # How often it saves a checkpoint; None: never, and a preempted attempt is lost.
+    # How often it saves a checkpoint; None: not by itself.
     checkpoint_every: float | None = None
+    # Seconds it needs to save one when it is told to stop; None: it saves none then.
+    grace: float | None = None
+
+    def kept(self, ran: float) -> float:
+        """Seconds of an attempt that are saved when it is preempted."""
+        every = ran // self.checkpoint_every * self.checkpoint_every if self.checkpoint_every else 0.0
+        return every if self.grace is None else max(every, ran - self.grace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +44,7 @@ class Outcome:
     lost_share: float
     preemptions: int
     max_preemptions: int
-    # Jain's index of the projects' average allocation per share: 1 is perfectly fair.
+    # Jain's index of what projects held on average per average share: 1 is perfectly fair.
     jain: float
     still_waiting: int
 
@@ -60,13 +67,12 @@ def simulate(
     arrivals: Sequence[Arrival],
     until: float,
     make: Callable[[Snapshot], Scheduler] = Planner,
-    shares: Callable[[Plan], Mapping[str, float]] | None = None,
 ) -> Outcome:
-    """Run the arrivals from `start.now` to `until`. `shares` of each plan are what fairness is measured against."""
-    return _Simulation(start, arrivals, until, make(start), shares or planned_shares).run()
+    """Run the arrivals from `start.now` to `until`. Fairness is measured against the shares that plans tell."""
+    return _Simulation(start, arrivals, until, make(start)).run()
 
 
-def planned_shares(plan: Plan) -> Mapping[str, float]:
+def _shares(plan: Plan) -> Mapping[str, float]:
     found: dict[str, float] = defaultdict(float)
     for standing in plan.standings:
         found[standing.project] += float(standing.share)
@@ -85,7 +91,6 @@ class _Simulation:
     arrivals: Sequence[Arrival]
     until: float
     scheduler: Scheduler
-    shares: Callable[[Plan], Mapping[str, float]]
     known: dict[str, Arrival] = field(default_factory=dict)
     attempts: dict[str, _Attempt] = field(default_factory=dict)
     # Seconds of each job that are saved, and the times at which it was preempted.
@@ -93,9 +98,9 @@ class _Simulation:
     stops: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     waits: dict[str, float] = field(default_factory=dict)
     held: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-    # Over time: allocation per share, and the time it was measured over.
-    ratio: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    timed: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    # GPU-time, while a project has a share: what it held, and what its share was.
+    allocated: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    due: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     kept: float = 0.0
     lost: float = 0.0
     finished: int = 0
@@ -155,8 +160,7 @@ class _Simulation:
     def _preempt(self, job_id: str, now: float) -> Iterable[tuple[float, int, str, int]]:
         arrival, attempt = self.known[job_id], self.attempts.pop(job_id)
         ran = now - attempt.began
-        every = arrival.checkpoint_every
-        saved = ran // every * every if every else 0.0
+        saved = arrival.kept(ran)
         self.saved[job_id] += saved
         self.kept += saved * self._gpus(job_id)
         self.lost += (ran - saved) * self._gpus(job_id)
@@ -171,15 +175,15 @@ class _Simulation:
         return self.known[job_id].pending.job.size.gpus / WHOLE
 
     def _measure(self, seconds: float, plan: Plan) -> None:
-        for project, share in self.shares(plan).items() if seconds > 0 else ():
+        for project, share in _shares(plan).items() if seconds > 0 else ():
             if share > 0:
-                self.ratio[project] += seconds * self.held[project] / share
-                self.timed[project] += seconds
+                self.allocated[project] += seconds * self.held[project]
+                self.due[project] += seconds * share
 
     def _outcome(self) -> Outcome:
         gpus = sum(node.gpus for node in self.start.nodes if node.up and not node.elastic)
         capacity = gpus * (self.until - self.start.now) or 1.0
-        ratios = [self.ratio[project] / self.timed[project] for project in self.timed]
+        ratios = [self.allocated[project] / self.due[project] for project in self.due]
         squares = sum(ratio * ratio for ratio in ratios)
         counts = [len(stops) for stops in self.stops.values()]
         return Outcome(
