@@ -1,8 +1,8 @@
 """How long plans take and how good they are. `make bench-scheduler [SEED=n]`; the last line is JSON.
 
-All times are process CPU time. The peers of the simulated day are FIFO and best fit on the same jobs. In that day, jobs of
-several GPUs save a checkpoint when they are preempted, within 30 s; a day in which nobody does is shown besides. `goodput`
-is the lower one of a day without and one with a minimum runtime of ten minutes.
+All times are process CPU time. The peers of the simulated day are FIFO and best fit on the same jobs. In that day, jobs
+of several GPUs save a checkpoint when they are preempted, within 30 s; a day in which nobody does is shown besides.
+`goodput` is the lower one of a day without and one with a minimum runtime of ten minutes.
 """
 
 from __future__ import annotations

@@ -43,8 +43,8 @@ _RUNNING = (
 )  # fmt: skip
 _NOMINATED = (
     select(
-        *_PLANNED, job.c.state, nomination.c.compute_id, nomination.c.places, nomination.c.rule, nomination.c.victims,
-        nomination.c.at,
+        *_PLANNED, job.c.name, job.c.state, nomination.c.compute_id, nomination.c.places, nomination.c.rule,
+        nomination.c.victims, nomination.c.at,
     )
     .select_from(nomination)
     .join(job, job.c.id == nomination.c.job_id)

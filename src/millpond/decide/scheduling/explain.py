@@ -10,7 +10,7 @@ from millpond.decide.scheduling.plan import Plan
 from millpond.decide.scheduling.planner import Planner
 from millpond.decide.scheduling.pool import Pool
 from millpond.decide.scheduling.room import Room
-from millpond.decide.scheduling.snapshot import WHOLE, Pending, Running, Snapshot
+from millpond.decide.scheduling.snapshot import WHOLE, Pending, Running, Size, Snapshot
 from millpond.model.quantity import format_gpus
 
 MAX_BLOCKERS = 10
@@ -93,7 +93,7 @@ def _explain_in(pool: Pool, snapshot: Snapshot, plan: Plan, wanted: Pending) -> 
         return Explanation(obstacle, (_numbers(account, wanted, obstacle),))
     rooms = [room for room in pool.fleet.open_rooms(None) if wanted.requires <= room.node.offers]
     blockers = _blockers(pool, rooms, wanted)
-    earliest = _earliest(pool, rooms, wanted)
+    earliest = earliest_start(pool, wanted.job.size, wanted.requires)
     reserved = next((room.reservation for room in rooms if room.fits(wanted.job.size) and room.reservation), None)
     if reserved is not None and reserved.job != wanted.job.id:
         return Explanation(
@@ -149,16 +149,12 @@ def _blockers(pool: Pool, rooms: list[Room], wanted: Pending) -> tuple[Blocker, 
     return tuple(found[:MAX_BLOCKERS])
 
 
-def _earliest(pool: Pool, rooms: list[Room], wanted: Pending) -> float | None:
-    """The latest moment at which time limits alone make room for one process of it; None if they do not."""
-    starts = [
-        reservation.expected_start(room, wanted.job.size, pool.running, pool.now)
-        for room in rooms
-        if room.fits_empty(wanted.job.size)
-    ]
+def earliest_start(pool: Pool, size: Size, requires: frozenset[str]) -> float | None:
+    """The latest moment at which time limits alone make room for all processes; None if they do not."""
+    rooms = [room for room in pool.fleet.open_rooms(None) if requires <= room.node.offers and room.fits_empty(size)]
+    starts = [reservation.expected_start(room, size, pool.running, pool.now) for room in rooms]
     known = sorted(start for start in starts if start is not None)
-    count = wanted.job.size.seats if wanted.job.size.processes else 1
-    return known[min(count, len(known)) - 1] if len(known) >= count or (known and count == 1) else None
+    return known[size.seats - 1] if len(known) >= size.seats else None
 
 
 def _end(running: Running) -> float | None:

@@ -47,6 +47,11 @@ class Outcome:
     # Jain's index of what projects held on average per average share: 1 is perfectly fair.
     jain: float
     still_waiting: int
+    # Seconds from the start to the end of the simulation.
+    seconds: float
+    # How often each job was preempted, and the GPU-seconds of kept work of each project.
+    stops: Mapping[str, int]
+    kept: Mapping[str, float]
 
     def mean_wait(self, jobs: Iterable[str] | None = None) -> float:
         chosen = [self.waits[job] for job in (self.waits if jobs is None else jobs) if job in self.waits]
@@ -65,10 +70,14 @@ class Scheduler(Protocol):
 def simulate(
     start: Snapshot,
     arrivals: Sequence[Arrival],
-    until: float,
+    until: float | None,
     make: Callable[[Snapshot], Scheduler] = Planner,
 ) -> Outcome:
-    """Run the arrivals from `start.now` to `until`. Fairness is measured against the shares that plans tell."""
+    """Run the arrivals from `start.now` to `until`, or until nothing happens any more.
+
+    A job that runs at the start needs an arrival, too: the one that it had. Fairness is measured against the shares
+    that plans tell.
+    """
     return _Simulation(start, arrivals, until, make(start)).run()
 
 
@@ -77,6 +86,10 @@ def _shares(plan: Plan) -> Mapping[str, float]:
     for standing in plan.standings:
         found[standing.project] += float(standing.share)
     return found
+
+
+# When, what (see `_happen`), of which job, which attempt.
+Event = tuple[float, int, str, int]
 
 
 @dataclass
@@ -89,7 +102,7 @@ class _Attempt:
 class _Simulation:
     start: Snapshot
     arrivals: Sequence[Arrival]
-    until: float
+    until: float | None
     scheduler: Scheduler
     known: dict[str, Arrival] = field(default_factory=dict)
     attempts: dict[str, _Attempt] = field(default_factory=dict)
@@ -101,19 +114,17 @@ class _Simulation:
     # GPU-time, while a project has a share: what it held, and what its share was.
     allocated: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     due: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    kept: float = 0.0
+    # What jobs that run at the start have done before it.
+    before: dict[str, float] = field(default_factory=dict)
+    kept: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     lost: float = 0.0
     finished: int = 0
     number: int = 0
 
     def run(self) -> Outcome:
-        events: list[tuple[float, int, str, int]] = []
-        for arrival in self.arrivals:
-            self.known[arrival.pending.job.id] = arrival
-            events.append((arrival.pending.job.submitted, 0, arrival.pending.job.id, 0))
-        heapify(events)
+        events = self._begin()
         now, current = self.start.now, Plan()
-        while events and events[0][0] <= self.until:
+        while events and (self.until is None or events[0][0] <= self.until):
             moment = events[0][0]
             self._measure(moment - now, current)
             now = moment
@@ -123,10 +134,35 @@ class _Simulation:
             current = self.scheduler.plan(now)
             for event in self._follow(current, now):
                 heappush(events, event)
-        self._measure(self.until - now, current)
+        end = now if self.until is None else self.until
+        self._measure(end - now, current)
         for job_id, attempt in self.attempts.items():
-            self.kept += (self.until - attempt.began) * self._gpus(job_id)
-        return self._outcome()
+            self._keep(job_id, end - attempt.began)
+        return self._outcome(end)
+
+    def _begin(self) -> list[Event]:
+        """What is known to happen: jobs arrive, and those that run end."""
+        now, running = self.start.now, {one.job.id: one for one in self.start.running}
+        events: list[Event] = []
+        for arrival in self.arrivals:
+            job = arrival.pending.job
+            self.known[job.id] = arrival
+            if job.id not in running:
+                events.append((max(now, job.submitted), 0, job.id, 0))
+                continue
+            started = min(now, running[job.id].started)
+            self.number += 1
+            self.attempts[job.id] = _Attempt(started, self.number)
+            self.before[job.id] = now - started
+            self.held[job.project] += job.size.gpus
+            events.append((max(now, started + arrival.duration), 1, job.id, self.number))
+        heapify(events)
+        return events
+
+    def _keep(self, job_id: str, seconds: float) -> None:
+        """Work of an attempt that is kept, as far as it was done since the start."""
+        project = self.known[job_id].pending.job.project
+        self.kept[project] += max(0.0, seconds - self.before.pop(job_id, 0.0)) * self._gpus(job_id)
 
     def _happen(self, kind: int, job_id: str, number: int) -> None:
         """0: it is submitted, or may wait again; 1: an attempt has run to its end."""
@@ -139,12 +175,12 @@ class _Simulation:
             return
         del self.attempts[job_id]
         arrival = self.known[job_id]
-        self.kept += (arrival.duration - self.saved[job_id]) * self._gpus(job_id)
+        self._keep(job_id, arrival.duration - self.saved[job_id])
         self.held[arrival.pending.job.project] -= arrival.pending.job.size.gpus
         self.finished += 1
         self.scheduler.leave(job_id)
 
-    def _follow(self, plan: Plan, now: float) -> Iterable[tuple[float, int, str, int]]:
+    def _follow(self, plan: Plan, now: float) -> Iterable[Event]:
         for stop in plan.preemptions:
             yield from self._preempt(stop.job, now)
         for start in plan.starts:
@@ -157,12 +193,12 @@ class _Simulation:
                 self.scheduler.change(Running(arrival.pending.job, start.seats, started=now))
             yield now + arrival.duration - self.saved[start.job], 1, start.job, self.number
 
-    def _preempt(self, job_id: str, now: float) -> Iterable[tuple[float, int, str, int]]:
+    def _preempt(self, job_id: str, now: float) -> Iterable[Event]:
         arrival, attempt = self.known[job_id], self.attempts.pop(job_id)
         ran = now - attempt.began
         saved = arrival.kept(ran)
         self.saved[job_id] += saved
-        self.kept += saved * self._gpus(job_id)
+        self._keep(job_id, saved)
         self.lost += (ran - saved) * self._gpus(job_id)
         self.held[arrival.pending.job.project] -= arrival.pending.job.size.gpus
         self.stops[job_id].append(now)
@@ -180,19 +216,22 @@ class _Simulation:
                 self.allocated[project] += seconds * self.held[project]
                 self.due[project] += seconds * share
 
-    def _outcome(self) -> Outcome:
+    def _outcome(self, end: float) -> Outcome:
         gpus = sum(node.gpus for node in self.start.nodes if node.up and not node.elastic)
-        capacity = gpus * (self.until - self.start.now) or 1.0
+        capacity = gpus * (end - self.start.now) or 1.0
         ratios = [self.allocated[project] / self.due[project] for project in self.due]
         squares = sum(ratio * ratio for ratio in ratios)
         counts = [len(stops) for stops in self.stops.values()]
         return Outcome(
             waits=self.waits,
             finished=self.finished,
-            goodput=self.kept / capacity,
+            goodput=sum(self.kept.values()) / capacity,
             lost_share=self.lost / capacity,
             preemptions=sum(counts),
             max_preemptions=max(counts, default=0),
             jain=sum(ratios) ** 2 / (len(ratios) * squares) if squares else 1.0,
-            still_waiting=len(self.known) - len(self.waits),
+            still_waiting=len(self.known) - len(self.start.running) - len(self.waits),
+            seconds=end - self.start.now,
+            stops={job_id: len(stops) for job_id, stops in self.stops.items()},
+            kept=self.kept,
         )
