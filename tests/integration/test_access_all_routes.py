@@ -88,6 +88,7 @@ SHARED = {
     "GET /queues/{queue}",
     "GET /home",
     "GET /gpu-use",
+    "GET /pending",  # others' jobs without their names
     "GET /top",
     "GET /datasets/totals",
     "GET /doctor",

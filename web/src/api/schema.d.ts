@@ -988,6 +988,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/pending": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Pending
+         * @description Every job that waits, the next one first. Positions count the jobs of all projects.
+         */
+        get: operations["list_pending"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/placements/{placement}/log": {
         parameters: {
             query?: never;
@@ -1019,6 +1039,26 @@ export interface paths {
         put?: never;
         /** Add Usage */
         post: operations["add_usage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/plan:what-if": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan What If
+         * @description Replay jobs with other quotas, settings or nodes, and compare. Nothing is changed.
+         */
+        post: operations["plan_what_if"];
         delete?: never;
         options?: never;
         head?: never;
@@ -6456,6 +6496,76 @@ export interface components {
             /** Ok */
             ok: boolean;
         };
+        /** ProjectChange */
+        millpond__wire__people__ProjectChange: {
+            /** Description */
+            description?: string | null;
+            /** Interactive Affinity */
+            interactive_affinity?: {
+                [key: string]: string;
+            } | null;
+            /** Interactive Idle */
+            interactive_idle?: number | null;
+            /** Interactive Time */
+            interactive_time?: number | null;
+            /** Limit */
+            limit?: number | null;
+            /** Min Runtime */
+            min_runtime?: number | null;
+            /** Over Quota */
+            over_quota?: boolean | null;
+            /** Pool Quotas */
+            pool_quotas?: {
+                [key: string]: number;
+            } | null;
+            /** Quota */
+            quota?: number | null;
+            /** Train Affinity */
+            train_affinity?: {
+                [key: string]: string;
+            } | null;
+            /** Weight */
+            weight?: number | null;
+        };
+        /**
+         * ProjectChange
+         * @description Other settings of a project; what is left out stays as it is.
+         */
+        millpond__wire__scheduling__ProjectChange: {
+            /** Limit */
+            limit?: number | null;
+            /** Min Runtime */
+            min_runtime?: number | null;
+            /** Over Quota */
+            over_quota?: boolean | null;
+            /** Quota */
+            quota?: number | null;
+            /** Weight */
+            weight?: number | null;
+        };
+        /**
+         * MoreNodes
+         * @description Nodes to add. What is left out is taken from the node `like`, or from the largest one there is.
+         *
+         *     A `site` that does not exist yet is added: it has no data at first.
+         */
+        MoreNodes: {
+            /**
+             * Count
+             * @default 1
+             */
+            count: number;
+            /** Cpus */
+            cpus?: number | null;
+            /** Gpus */
+            gpus?: number | null;
+            /** Like */
+            like?: string | null;
+            /** Memory Bytes */
+            memory_bytes?: number | null;
+            /** Site */
+            site?: string | null;
+        };
         /** MountChange */
         MountChange: {
             /**
@@ -6840,6 +6950,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[PendingJob] */
+        Page_PendingJob_: {
+            /** Items */
+            items: components["schemas"]["PendingJob"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[Project] */
         Page_Project_: {
             /** Items */
@@ -6962,6 +7079,35 @@ export interface components {
             until: string;
             /** Value */
             value: unknown;
+        };
+        /**
+         * PendingJob
+         * @description A job in line. `id`, `job` and `project` are null for a project that one may not see.
+         *
+         *     `rule` is the rule it waits under, as of `mill why`. `expected_start` is the latest start by the time limits of what
+         *     runs; null where one has none.
+         */
+        PendingJob: {
+            /** Expected Start */
+            expected_start: string | null;
+            /** Gpus */
+            gpus: number;
+            /** Id */
+            id: string | null;
+            /** Job */
+            job: string | null;
+            /** Position */
+            position: number;
+            /** Priority */
+            priority: number;
+            /** Project */
+            project: string | null;
+            /** Reason */
+            reason: string;
+            /** Rule */
+            rule: string;
+            /** Submitted At */
+            submitted_at: string;
         };
         /** PlacementSeen */
         PlacementSeen: {
@@ -7185,37 +7331,6 @@ export interface components {
              */
             weight: number;
         };
-        /** ProjectChange */
-        ProjectChange: {
-            /** Description */
-            description?: string | null;
-            /** Interactive Affinity */
-            interactive_affinity?: {
-                [key: string]: string;
-            } | null;
-            /** Interactive Idle */
-            interactive_idle?: number | null;
-            /** Interactive Time */
-            interactive_time?: number | null;
-            /** Limit */
-            limit?: number | null;
-            /** Min Runtime */
-            min_runtime?: number | null;
-            /** Over Quota */
-            over_quota?: boolean | null;
-            /** Pool Quotas */
-            pool_quotas?: {
-                [key: string]: number;
-            } | null;
-            /** Quota */
-            quota?: number | null;
-            /** Train Affinity */
-            train_affinity?: {
-                [key: string]: string;
-            } | null;
-            /** Weight */
-            weight?: number | null;
-        };
         /**
          * ProjectCollected
          * @description What goes from one project (or would), and why the rest stays.
@@ -7296,6 +7411,13 @@ export interface components {
             } | null;
             /** Weight */
             weight?: number | null;
+        };
+        /** ProjectReplayed */
+        ProjectReplayed: {
+            now: components["schemas"]["Replayed"];
+            /** Project */
+            project: string;
+            then: components["schemas"]["Replayed"];
         };
         /** ProjectRole */
         ProjectRole: {
@@ -7506,6 +7628,51 @@ export interface components {
             reason: string;
             /** Volume */
             volume: string;
+        };
+        /**
+         * Replayed
+         * @description How it went for the jobs of one project, or of all. Waits are in seconds, from submission to the first start.
+         */
+        Replayed: {
+            /** Gpu Hours */
+            gpu_hours: number;
+            /** Jobs */
+            jobs: number;
+            /** Mean Wait */
+            mean_wait: number;
+            /** P95 Wait */
+            p95_wait: number;
+            /** Preemptions */
+            preemptions: number;
+            /** Started */
+            started: number;
+        };
+        /**
+         * ReplayedCluster
+         * @description `goodput` is the GPU-time of work that was kept, `lost_share` that of work that was lost, of all there was until
+         *     the last job ended, `seconds` after the beginning.
+         */
+        ReplayedCluster: {
+            /** Goodput */
+            goodput: number;
+            /** Gpu Hours */
+            gpu_hours: number;
+            /** Jobs */
+            jobs: number;
+            /** Lost Share */
+            lost_share: number;
+            /** Max Preemptions */
+            max_preemptions: number;
+            /** Mean Wait */
+            mean_wait: number;
+            /** P95 Wait */
+            p95_wait: number;
+            /** Preemptions */
+            preemptions: number;
+            /** Seconds */
+            seconds: number;
+            /** Started */
+            started: number;
         };
         /**
          * Retention
@@ -9228,6 +9395,48 @@ export interface components {
             total: components["schemas"]["CacheUses"];
             /** Volume */
             volume: string;
+        };
+        /**
+         * WhatIf
+         * @description What would be different, and what is replayed.
+         *
+         *     `replay_seconds`: jobs that were submitted within this time and have ended, as they ran; null: the jobs that run and
+         *     wait now. `duration_seconds` is assumed of a job whose project has no finished jobs to go by.
+         */
+        WhatIf: {
+            /**
+             * Duration Seconds
+             * @default 3600
+             */
+            duration_seconds: number;
+            /** Nodes */
+            nodes?: components["schemas"]["MoreNodes"][];
+            /** Projects */
+            projects?: {
+                [key: string]: components["schemas"]["millpond__wire__scheduling__ProjectChange"];
+            };
+            /** Replay Seconds */
+            replay_seconds?: number | null;
+            /** @default {} */
+            settings: components["schemas"]["WhatIfSettings"];
+        };
+        /**
+         * WhatIfAnswer
+         * @description The same jobs as things are, and as they would be.
+         */
+        WhatIfAnswer: {
+            now: components["schemas"]["ReplayedCluster"];
+            /** Projects */
+            projects: components["schemas"]["ProjectReplayed"][];
+            then: components["schemas"]["ReplayedCluster"];
+        };
+        /**
+         * WhatIfSettings
+         * @description `rebalance`: projects below their share may take over-quota jobs from those above theirs.
+         */
+        WhatIfSettings: {
+            /** Rebalance */
+            rebalance?: boolean | null;
         };
         /**
          * Why
@@ -11289,6 +11498,38 @@ export interface operations {
             };
         };
     };
+    list_pending: {
+        parameters: {
+            query?: {
+                /** @description Only of this project. */
+                project?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_PendingJob_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     put_log: {
         parameters: {
             query: {
@@ -11349,6 +11590,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_what_if: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WhatIf"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WhatIfAnswer"];
+                };
             };
             /** @description A problem */
             default: {
@@ -11501,7 +11775,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ProjectChange"];
+                "application/json": components["schemas"]["millpond__wire__people__ProjectChange"];
             };
         };
         responses: {
