@@ -13,7 +13,6 @@ from sqlalchemy import Connection
 
 from millpond.db import caches, commits, computes, jobs, nodes, placements, projects, runs
 from millpond.decide.scheduling.plan import Plan
-from millpond.decide.scheduling.planner import plan
 from millpond.decide.scheduling.snapshot import Job, Pending, Running, Snapshot
 from millpond.model.agent import Agent
 from millpond.model.cached_state import CachedState
@@ -25,8 +24,8 @@ from millpond.model.people import Project
 from millpond.model.project_shares import ProjectShares
 from millpond.model.volume import CachedCommit, Volume
 from millpond.services.deps import Deps
-from millpond.services.jobs import plan_input
-from millpond.services.places.geography import rule_of
+from millpond.services.jobs.loaded import load
+from millpond.services.jobs.plan_input import plan_input
 from millpond.settings import Settings
 from millpond.testing.builders_work import a_job, a_run, add_commit, add_site, add_volume
 from millpond.testing.server import making_deps
@@ -56,8 +55,8 @@ def stored(snapshot: Snapshot) -> Iterator[Deps]:
 def plan_round(deps: Deps, now: datetime) -> Plan:
     """From the database to a plan, as the schedule loop does."""
     with deps.db.read() as tx:
-        loaded = plan_input.load(tx, now, rule_of(deps.settings))
-    return plan(plan_input.plan_input(loaded))
+        loaded = load(tx, now, deps.settings)
+    return plan_input(loaded).plan().plan
 
 
 def _store_nodes(tx: Connection, snapshot: Snapshot, now: datetime) -> dict[str, Agent]:

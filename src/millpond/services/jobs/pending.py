@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from millpond.decide.scheduling.line import Waiting, waiting_line
-from millpond.decide.scheduling.planner import Planner
 from millpond.decide.wait_words import words_of
 from millpond.model.people import Actor
 from millpond.services.deps import Deps
-from millpond.services.jobs import plan_input
+from millpond.services.jobs.loaded import Block, load
+from millpond.services.jobs.plan_input import plan_input
+from millpond.services.jobs.schedule import rules_now
 from millpond.services.people import access
-from millpond.services.places.geography import rule_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +38,21 @@ def pending(deps: Deps, actor: Actor, *, project: str | None = None) -> Sequence
     is of this moment."""
     with deps.db.read() as tx:
         wanted = None if project is None else access.find_project(tx, actor, project).name
-        loaded = plan_input.load(tx, deps.clock.now(), rule_of(deps.settings))
-    snapshot = plan_input.plan_input(loaded)
-    planner = Planner(snapshot)
-    planner.plan(snapshot.now)
+        loaded = load(tx, deps.clock.now(), deps.settings)
+    found = plan_input(loaded)
+    burst = found.plan()
+    snapshot = burst.snapshot
+    # A nominated job has one rule; of the others, patience may be what they really wait for.
+    blocks = {**rules_now(loaded, found, burst), **loaded.held}
     known = [*(one.job for one in snapshot.pending), *(one.job for one in snapshot.running)]
     sizes = {job.id: job.size.gpus for job in known}
     visible = access.visible_projects(actor)
-    words = {job_id: block.words for job_id, block in loaded.held.items()}
-    line = waiting_line(planner, snapshot)
+    line = waiting_line(burst.planner, snapshot)
     return [
-        _pending(position, one, loaded.rows[one.job], sizes[one.job], words, seen=_sees(visible, loaded.rows[one.job]))
+        _pending(position, one, row, sizes[one.job], blocks.get(one.job), seen=_sees(visible, row))
         for position, one in enumerate(line, 1)
-        if wanted is None or loaded.rows[one.job].project == wanted
+        for row in (loaded.rows[one.job],)
+        if wanted is None or row.project == wanted
     ]
 
 
@@ -58,10 +60,8 @@ def _sees(visible: Collection[str] | None, row: Any) -> bool:
     return visible is None or row.project_id in visible
 
 
-def _pending(
-    position: int, one: Waiting, row: Any, gpus: int, words: Mapping[str, str], *, seen: bool
-) -> PendingJob:  # fmt: skip
-    reason = words.get(one.job, words_of(one.rule))
+def _pending(position: int, one: Waiting, row: Any, gpus: int, block: Block | None, *, seen: bool) -> PendingJob:
+    rule = block.rule if block else one.rule
     return PendingJob(
         position=position,
         id=row.id if seen else None,
@@ -70,7 +70,7 @@ def _pending(
         gpus=gpus,
         priority=row.priority,
         queued_at=row.queued_at,
-        rule=one.rule,
-        reason=reason if seen else words_of(one.rule),
+        rule=rule,
+        reason=(block.words if block and seen else "") or words_of(rule),
         expected_start=None if one.expected is None else datetime.fromtimestamp(one.expected, UTC),
     )

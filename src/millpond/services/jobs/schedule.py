@@ -58,7 +58,7 @@ def start_jobs(deps: Deps, now: datetime) -> Plan:
         if full.keys() - refused.keys():
             refused |= full
             continue
-        _note_waits(deps, loaded, _rules(loaded, found, burst), blocked)
+        _note_waits(deps, loaded, rules_now(loaded, found, burst), blocked)
         return plan
     return plan
 
@@ -84,7 +84,7 @@ def _environments(deps: Deps, loaded: Loaded, now: datetime) -> Environments:
     return packages
 
 
-def _rules(loaded: Loaded, found: PlanInput, burst: Burst) -> Mapping[str, Block]:
+def rules_now(loaded: Loaded, found: PlanInput, burst: Burst) -> Mapping[str, Block]:
     """Under which rule each job waits. Where only room is missing, patience may be what it really waits for."""
     rules = waiting_rules(burst.planner, burst.snapshot)
     said: dict[str, Block] = {}

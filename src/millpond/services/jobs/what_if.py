@@ -18,9 +18,9 @@ from millpond.decide.scheduling.what_if import Change, Comparison, compare
 from millpond.errors import Invalid, TooMany
 from millpond.model.job import Job
 from millpond.services.deps import Deps
-from millpond.services.jobs import plan_input
+from millpond.services.jobs.loaded import Loaded, load
+from millpond.services.jobs.plan_input import plan_input
 from millpond.services.people.access import not_found
-from millpond.services.places.geography import rule_of
 
 # A replay of so many jobs takes about a minute.
 MAX_JOBS = 20_000
@@ -35,10 +35,10 @@ def what_if(deps: Deps, change: Change, *, replay_seconds: int | None, duration_
     now = deps.clock.now()
     since = now - (_LEARNED if replay_seconds is None else timedelta(seconds=replay_seconds))
     with deps.db.read() as tx:
-        loaded = plan_input.load(tx, now, rule_of(deps.settings))
+        loaded = load(tx, now, deps.settings)
         ended = jobs.ended_last(tx, JobFilter(), since=since, limit=MAX_JOBS + 1)
     _check(loaded, change)
-    snapshot = plan_input.plan_input(loaded)
+    snapshot = plan_input(loaded).snapshot
     if replay_seconds is None:
         start, arrivals = _present(snapshot, _durations(ended), duration_seconds)
     else:
@@ -53,7 +53,7 @@ def what_if(deps: Deps, change: Change, *, replay_seconds: int | None, duration_
         raise not_found("node", str(error.args[0]), [node.id for node in snapshot.nodes]) from error
 
 
-def _check(loaded: plan_input.Loaded, change: Change) -> None:
+def _check(loaded: Loaded, change: Change) -> None:
     names = {project.name for project in loaded.projects.values()}
     for name in change.projects:
         if name not in names:
