@@ -30,7 +30,7 @@ class PendingJob(Response):
     expected_start: Time | None
 
 
-class ProjectChange(Request):
+class ProjectWhatIf(Request):
     """Other settings of a project; what is left out stays as it is."""
 
     quota: Number | None = None
@@ -67,7 +67,7 @@ class WhatIf(Request):
     wait now. `duration_seconds` is assumed of a job whose project has no finished jobs to go by.
     """
 
-    projects: dict[str, ProjectChange] = Field(default_factory=dict, max_length=1000)
+    projects: dict[str, ProjectWhatIf] = Field(default_factory=dict, max_length=1000)
     nodes: list[MoreNodes] = Field(default_factory=list, max_length=100)
     settings: WhatIfSettings = WhatIfSettings()
     replay_seconds: Annotated[int, Field(ge=60, le=31_536_000)] | None = None

@@ -6496,53 +6496,6 @@ export interface components {
             /** Ok */
             ok: boolean;
         };
-        /** ProjectChange */
-        millpond__wire__people__ProjectChange: {
-            /** Description */
-            description?: string | null;
-            /** Interactive Affinity */
-            interactive_affinity?: {
-                [key: string]: string;
-            } | null;
-            /** Interactive Idle */
-            interactive_idle?: number | null;
-            /** Interactive Time */
-            interactive_time?: number | null;
-            /** Limit */
-            limit?: number | null;
-            /** Min Runtime */
-            min_runtime?: number | null;
-            /** Over Quota */
-            over_quota?: boolean | null;
-            /** Pool Quotas */
-            pool_quotas?: {
-                [key: string]: number;
-            } | null;
-            /** Quota */
-            quota?: number | null;
-            /** Train Affinity */
-            train_affinity?: {
-                [key: string]: string;
-            } | null;
-            /** Weight */
-            weight?: number | null;
-        };
-        /**
-         * ProjectChange
-         * @description Other settings of a project; what is left out stays as it is.
-         */
-        millpond__wire__scheduling__ProjectChange: {
-            /** Limit */
-            limit?: number | null;
-            /** Min Runtime */
-            min_runtime?: number | null;
-            /** Over Quota */
-            over_quota?: boolean | null;
-            /** Quota */
-            quota?: number | null;
-            /** Weight */
-            weight?: number | null;
-        };
         /**
          * MoreNodes
          * @description Nodes to add. What is left out is taken from the node `like`, or from the largest one there is.
@@ -7331,6 +7284,37 @@ export interface components {
              */
             weight: number;
         };
+        /** ProjectChange */
+        ProjectChange: {
+            /** Description */
+            description?: string | null;
+            /** Interactive Affinity */
+            interactive_affinity?: {
+                [key: string]: string;
+            } | null;
+            /** Interactive Idle */
+            interactive_idle?: number | null;
+            /** Interactive Time */
+            interactive_time?: number | null;
+            /** Limit */
+            limit?: number | null;
+            /** Min Runtime */
+            min_runtime?: number | null;
+            /** Over Quota */
+            over_quota?: boolean | null;
+            /** Pool Quotas */
+            pool_quotas?: {
+                [key: string]: number;
+            } | null;
+            /** Quota */
+            quota?: number | null;
+            /** Train Affinity */
+            train_affinity?: {
+                [key: string]: string;
+            } | null;
+            /** Weight */
+            weight?: number | null;
+        };
         /**
          * ProjectCollected
          * @description What goes from one project (or would), and why the rest stays.
@@ -7462,6 +7446,22 @@ export interface components {
             saved_by_deduplication: number;
             /** Stored Bytes */
             stored_bytes: number;
+        };
+        /**
+         * ProjectWhatIf
+         * @description Other settings of a project; what is left out stays as it is.
+         */
+        ProjectWhatIf: {
+            /** Limit */
+            limit?: number | null;
+            /** Min Runtime */
+            min_runtime?: number | null;
+            /** Over Quota */
+            over_quota?: boolean | null;
+            /** Quota */
+            quota?: number | null;
+            /** Weight */
+            weight?: number | null;
         };
         /** Queue */
         Queue: {
@@ -9413,7 +9413,7 @@ export interface components {
             nodes?: components["schemas"]["MoreNodes"][];
             /** Projects */
             projects?: {
-                [key: string]: components["schemas"]["millpond__wire__scheduling__ProjectChange"];
+                [key: string]: components["schemas"]["ProjectWhatIf"];
             };
             /** Replay Seconds */
             replay_seconds?: number | null;
@@ -11775,7 +11775,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["millpond__wire__people__ProjectChange"];
+                "application/json": components["schemas"]["ProjectChange"];
             };
         };
         responses: {

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from millpond.api.access import DepsOf, SignedIn, SiteAdmin
-from millpond.decide.scheduling.what_if import Change, MoreNodes, ProjectChange
+from millpond.decide.scheduling.what_if import Change, MoreNodes, ProjectWhatIf
 from millpond.services.jobs import pending, what_if
 from millpond.services.jobs.pending import PendingJob
 from millpond.wire import scheduling as wire
@@ -37,7 +37,7 @@ def plan_what_if(body: wire.WhatIf, actor: SiteAdmin, deps: DepsOf) -> wire.What
 def _change(body: wire.WhatIf) -> Change:
     return Change(
         projects={
-            name: ProjectChange(
+            name: ProjectWhatIf(
                 _hundredths(one.quota), _hundredths(one.weight), _hundredths(one.limit), one.over_quota, one.min_runtime
             )
             for name, one in body.projects.items()

@@ -10,7 +10,7 @@ from millpond.decide.scheduling.snapshot import Node, Pending, Place, Project, S
 
 
 @dataclass(frozen=True, slots=True)
-class ProjectChange:
+class ProjectWhatIf:
     """Other settings of a project, amounts in hundredths of a GPU; None: as it is. `quota` is of the default pool."""
 
     quota: int | None = None
@@ -34,7 +34,7 @@ class MoreNodes:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    projects: Mapping[str, ProjectChange] = field(default_factory=dict)
+    projects: Mapping[str, ProjectWhatIf] = field(default_factory=dict)
     nodes: Sequence[MoreNodes] = ()
     rebalance: bool | None = None
 
@@ -103,7 +103,7 @@ def apply_change(snapshot: Snapshot, change: Change) -> Snapshot:
     return replace(snapshot, nodes=tuple(nodes), projects=tuple(known.values()), rebalance=rebalance)
 
 
-def _changed(project: Project, change: ProjectChange) -> Project:
+def _changed(project: Project, change: ProjectWhatIf) -> Project:
     return replace(
         project,
         quotas=project.quotas if change.quota is None else {**project.quotas, "": change.quota},
