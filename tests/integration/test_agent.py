@@ -367,7 +367,7 @@ def test_without_the_server_a_job_ends_by_its_validity(run: Run) -> None:
             assert json.loads(record.read_text())["reason"] == "expired"
             site.server.away = False
             seen = await site.server.until_placement("p1", "finished")
-            assert "not heard of" in (seen.problem or "")
+            assert "no contact to the server" in (seen.problem or "")
 
     run(scenario)
 

@@ -241,7 +241,7 @@ def test_a_full_disk_is_said_and_loses_nothing(
 
         (folder / "large.bin").write_bytes(os.urandom(30_000_000))
         sync = mill("data", "sync", cwd=folder)
-        assert (sync.code, "has no room left" in sync.err) == (1, True), sync.err
+        assert (sync.code, "has no space left" in sync.err) == (1, True), sync.err
         fill_up(disk)
         change = mill("project", "create", "after")
         assert (change.code, "disk of the server is full" in change.err) == (1, True), change.err

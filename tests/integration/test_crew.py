@@ -111,7 +111,7 @@ def test_a_file_in_the_way(data: DataServer, commit: Commit, tmp_path: Path) -> 
                         (with_in / name).write_bytes(b"not ours")
             return super().pack_url(pack_id)
 
-    with Intruder(data.api, "default", "tree", commit.id) as source, pytest.raises(MillError, match="is there already"):
+    with Intruder(data.api, "default", "tree", commit.id) as source, pytest.raises(MillError, match="already exists"):
         fetch_tree(source, commit.tree, target, options=CREW)
 
 

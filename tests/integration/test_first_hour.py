@@ -118,7 +118,7 @@ def test_older_data_directory_is_copied_aside_and_migrated(tmp_path: Path) -> No
         ({"database_url": "mysql://root@localhost/mill"}, BadRequest, "not the address of a database"),
         ({"database_url": "nonsense"}, BadRequest, "not the address of a database"),
         ({"lake_url": "ftp://somewhere"}, BadRequest, "is not a location for a lake"),
-        ({"lake_url": "/proc/lake"}, SetupError, "The lake cannot be in /proc/lake"),
+        ({"lake_url": "/proc/lake"}, SetupError, "Cannot use /proc/lake for the lake"),
         ({"host": "203.0.113.9"}, SetupError, "Cannot listen on 203.0.113.9"),
     ],
 )

@@ -181,6 +181,6 @@ def test_upper_and_lower_case_are_the_same(disk: Disk, tmp_path: Path) -> None:
     write_things(tmp_path / "both", [Thing(b"A", b"1"), Thing(b"a", b"2")])
     tree = push_directory(tmp_path / "both", disk.lake).tree.root
     disk.lake.accept(tree)
-    with pytest.raises(Conflict, match="there already"):
+    with pytest.raises(Conflict, match="already exists"):
         fill(begin_attempt(disk.volume, SECOND, 1), tree, disk.lake)
     assert disk.left() == []
