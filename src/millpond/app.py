@@ -22,7 +22,7 @@ from millpond.blobs.location import open_store
 from millpond.blobs.signing import LocalSigner
 from millpond.client.credentials import config_dir, save_local_token
 from millpond.client.files import write_atomically
-from millpond.client.servers import Credentials
+from millpond.client.servers import SavedLogins
 from millpond.db import migrate, sites, volumes
 from millpond.db.engine import Database
 from millpond.errors import SetupError
@@ -61,7 +61,7 @@ class Ready:
     port_was_taken: bool
     database_copy: Path | None
     # The user's own servers after this start; None: they could not be written.
-    known_servers: Credentials | None = None
+    known_servers: SavedLogins | None = None
     # How this machine reaches the server, which may be published under another URL.
     local_url: str = ""
 
@@ -234,7 +234,7 @@ def _listening_for_content(settings: Settings, port: int) -> AbstractContextMana
     return _listening(settings.host, 0 if is_any else port + 1, is_fixed=False, option="--content-port")
 
 
-def _sign_in_command_line(deps: Deps, url: str) -> Credentials | None:
+def _sign_in_command_line(deps: Deps, url: str) -> SavedLogins | None:
     """Keep a token for the user who started the server. It becomes their current server only if they have none."""
     file = deps.settings.data_dir / data_dir.CLI_TOKEN_FILE
     machine = f"{socket.gethostname()} in {deps.settings.data_dir}"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from millpond.agent.drivers import Driver
-from millpond.agent.drivers.choose import Machine, open_driver
+from millpond.agent.drivers.choose import AgentMachine, open_driver
 from millpond.blobs.location import open_store
 from millpond.blobs.signing import LocalSigner
 from millpond.blobs.store import BlobStore
@@ -59,7 +59,7 @@ class TestSqliteStore(BlobStoreContract):
 class TestNiceDriver(DriverContract):
     @pytest.fixture
     def driver(self, tmp_path: Path, installed: None) -> Driver:
-        return open_driver("nice", Machine(NodeFacts(name="here", cpus=1, memory_bytes=1), tmp_path), {})
+        return open_driver("nice", AgentMachine(NodeFacts(name="here", cpus=1, memory_bytes=1), tmp_path), {})
 
     def test_jobs_have_low_priority_and_the_agent_keeps_its_own(self, driver: Driver, place: Place) -> None:
         before = os.nice(0)

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from millpond.agent.drivers import Driver, EngineAway, Exited, NotStarted, Pending, Reason
-from millpond.agent.drivers.choose import Machine, open_driver
+from millpond.agent.drivers.choose import AgentMachine, open_driver
 from millpond.agent.drivers.kubernetes import KubernetesDriver
 from millpond.agent.keeper.clock import boot_time
 from millpond.agent.keeper.processes import all_processes
@@ -40,7 +40,7 @@ def a_driver(kube: Kube, path: Path, **options: str | list[str]) -> KubernetesDr
     """Told as on the command line; pods see everything below `path`."""
     told: dict[str, str | list[str]] = {"kubeconfig": str(kube.kubeconfig), "image": IMAGE, "mount": f"{path}=host"}
     given = {key: [value] if isinstance(value, str) else value for key, value in (told | options).items()}
-    driver = open_driver("kubernetes", Machine(MACHINE, path), given)
+    driver = open_driver("kubernetes", AgentMachine(MACHINE, path), given)
     assert isinstance(driver, KubernetesDriver)
     return driver
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from millpond.agent.drivers import Driver, Exited, NotStarted, Reason
-from millpond.agent.drivers.choose import Machine
+from millpond.agent.drivers.choose import AgentMachine
 from millpond.agent.drivers.podman import PodmanDriver, PodmanOptions
 from millpond.agent.drivers.podman.commands import Podman
 from millpond.agent.isolation import Accounts, Isolation
@@ -45,7 +45,7 @@ def podman() -> Iterator[TestPodman]:
 def opened(podman: TestPodman, tmp_path: Path) -> Opened:
     def open_with(isolation: Isolation | None = None, **options: Any) -> PodmanDriver:
         chosen = PodmanOptions(podman=podman.arguments, **options)
-        return PodmanDriver(Machine(NODE, tmp_path, isolation or Isolation()), chosen, Podman(chosen))
+        return PodmanDriver(AgentMachine(NODE, tmp_path, isolation or Isolation()), chosen, Podman(chosen))
 
     return open_with
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from millpond.agent.drivers.choose import Machine, open_driver
+from millpond.agent.drivers.choose import AgentMachine, open_driver
 from millpond.errors import SetupError
 from millpond.testing.slow_engines import keeper_in_the_long_run
 from millpond.testing.slurm import Slurm, running_slurm, why_no_slurm
@@ -35,7 +35,7 @@ def test_a_directory_that_nodes_do_not_see_is_told_at_the_start(
     slurm: Slurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLURM_CONF", str(slurm.conf))
-    machine = Machine(NodeFacts(name="login", cpus=1, memory_bytes=1), tmp_path / "state")
+    machine = AgentMachine(NodeFacts(name="login", cpus=1, memory_bytes=1), tmp_path / "state")
     # What the node would see: nothing of that name.
     hidden = {"sbatch": ["--wrap=true"]}
     with pytest.raises(SetupError, match="is not visible on the Slurm node"):

@@ -11,14 +11,14 @@ from millpond.decide.admission import (
     Admit,
     Asked,
     Refuse,
-    Space,
     Usable,
+    VolumeSpace,
     admit,
     fills_to_start,
     foreign_bytes,
     usable_room,
 )
-from millpond.decide.stock import Held, Room, Stock, used_room
+from millpond.decide.stock import Room, Stock, StockedCommit, used_room
 from millpond.model.cached_state import CachedState
 from millpond.model.volume import Share
 from millpond.testing.clock import NOON
@@ -29,23 +29,23 @@ READY, FILLING, EVICTING, FAILED = (
     CachedState.EVICTING,
     CachedState.FAILED,
 )
-SPACE = Space("nfs", capacity_bytes=110, reserve_bytes=10)
+SPACE = VolumeSpace("nfs", capacity_bytes=110, reserve_bytes=10)
 
 
-def held(name: str, size: int, *, hours: float = 1, state: CachedState = READY, **more: object) -> Held:
+def held(name: str, size: int, *, hours: float = 1, state: CachedState = READY, **more: object) -> StockedCommit:
     """A cached commit last used so many hours ago."""
-    row = Held(name, name, state, 1, size, 0, NOON, NOON - timedelta(hours=hours))
+    row = StockedCommit(name, name, state, 1, size, 0, NOON, NOON - timedelta(hours=hours))
     return replace(row, **more)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
 class Case:
     what: str
-    there: tuple[Held, ...]
+    there: tuple[StockedCommit, ...]
     needed: int
     evicted: tuple[str, ...] | None  # None: refused
     blockers: tuple[str, ...] = ()
-    space: Space = SPACE
+    space: VolumeSpace = SPACE
 
 
 CASES = [
@@ -144,13 +144,13 @@ def shared(members: str, size: int, inodes: int = 0) -> Share:
 @dataclass(frozen=True)
 class SharedCase:
     what: str
-    there: tuple[Held, ...]
+    there: tuple[StockedCommit, ...]
     measured: tuple[Share, ...]
     needed: Room
     evicted: tuple[str, ...] | None
     reason: str = ""
     limits: tuple[tuple[str, int], ...] = ()
-    space: Space = SPACE
+    space: VolumeSpace = SPACE
     base: str | None = None
 
 
@@ -283,7 +283,7 @@ def test_a_fill_that_waits_for_its_limit_holds_nobody_up() -> None:
 
 def test_what_a_fill_has_written_counts_once() -> None:
     filling = held("a", 40, state=FILLING, reserved_inodes=50, written_bytes=30, written_inodes=20)
-    space = Space("nfs", 100, 0, disk_free_bytes=60, inodes_total=100, inodes_free=70)
+    space = VolumeSpace("nfs", 100, 0, disk_free_bytes=60, inodes_total=100, inodes_free=70)
     assert usable_room(space, Stock([filling])) == Usable(90, 90)
 
 

@@ -7,30 +7,30 @@ from datetime import timedelta
 
 import pytest
 
-from millpond.decide.eviction import Limits, plan_evictions
+from millpond.decide.eviction import VolumeLimits, plan_evictions
 from millpond.decide.forecast import forecast
-from millpond.decide.stock import Held, Stock
+from millpond.decide.stock import Stock, StockedCommit
 from millpond.model.cached_state import CachedState
 from millpond.model.quantity import DAY
 from millpond.model.volume import Cause, Share
 from millpond.testing.clock import NOON
 
-LIMITS = Limits(usable_bytes=100, idle_seconds=DAY, high_percent=90, low_percent=50)
+LIMITS = VolumeLimits(usable_bytes=100, idle_seconds=DAY, high_percent=90, low_percent=50)
 IDLE = "unused for 1 d 1 h; the idle time is 1 d"
 FULL = "the volume is 95 % full, above its high watermark of 90 %"
 
 
-def held(name: str, size: int, *, hours: float = 1, **more: object) -> Held:
-    row = Held(name, name, CachedState.READY, 1, size, size, NOON, NOON - timedelta(hours=hours))
+def held(name: str, size: int, *, hours: float = 1, **more: object) -> StockedCommit:
+    row = StockedCommit(name, name, CachedState.READY, 1, size, size, NOON, NOON - timedelta(hours=hours))
     return replace(row, **more)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
 class Case:
     what: str
-    there: tuple[Held, ...]
+    there: tuple[StockedCommit, ...]
     gone: tuple[tuple[str, str], ...] = ()
-    limits: Limits = LIMITS
+    limits: VolumeLimits = LIMITS
 
 
 CASES = [

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from millpond.decide.near import Look, Rule, nearness, serves
+from millpond.decide.near import Look, NearRule, nearness, serves
 from millpond.model.topology import GBIT, Link
 
 
@@ -14,7 +14,7 @@ def link(gbit: float | None = None, latency_ms: float | None = None) -> Link:
     return Link("a", "b", None if gbit is None else int(gbit * GBIT), latency_ms)
 
 
-USUAL = Rule()
+USUAL = NearRule()
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Scenario:
     near: bool
     reason: str
     b: str = "west"
-    rule: Rule = USUAL
+    rule: NearRule = USUAL
 
 
 SCENARIOS = [
@@ -35,8 +35,8 @@ SCENARIOS = [
     Scenario("a little less", link(9.9), False, "9.9 Gbit/s, less than 10 Gbit/s"),
     Scenario("fast and far", link(100, 30), False, "with 30 ms of latency, more than 5 ms"),
     Scenario("fast and just not too far", link(100, 5), True, "linked by 100 Gbit/s"),
-    Scenario("a modest rule", link(1), True, "linked by 1 Gbit/s", rule=Rule(bits_per_second=GBIT)),
-    Scenario("a patient rule", link(10, 30), True, "linked by 10 Gbit/s", rule=Rule(latency_ms=50)),
+    Scenario("a modest rule", link(1), True, "linked by 1 Gbit/s", rule=NearRule(bits_per_second=GBIT)),
+    Scenario("a patient rule", link(10, 30), True, "linked by 10 Gbit/s", rule=NearRule(latency_ms=50)),
 ]
 
 
@@ -62,12 +62,12 @@ def test_near(scenario: Scenario) -> None:
 def test_a_volume_serves_whoever_is_near_and_sees_it(
     look: Look | None, same_site: bool, expected: bool, reason: str
 ) -> None:
-    near = nearness("east", "east" if same_site else "west", link(10), Rule())
+    near = nearness("east", "east" if same_site else "west", link(10), NearRule())
     found = serves("fast", "gpu", near, look, same_site=same_site)
     assert found.serves is expected
     assert reason in found.reason
 
 
 def test_a_volume_that_is_far_serves_nobody_however_well_it_is_seen() -> None:
-    found = serves("fast", "gpu", nearness("east", "west", link(1), Rule()), Look(), same_site=False)
+    found = serves("fast", "gpu", nearness("east", "west", link(1), NearRule()), Look(), same_site=False)
     assert (found.near, found.seen, found.serves) == (False, True, False)

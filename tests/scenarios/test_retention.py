@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from millpond.decide.retention import CommitSeen, RefSeen, Rule, retain
+from millpond.decide.retention import CommitSeen, RefSeen, RetentionRule, retain
 from millpond.model.dataset import RefType
 from millpond.testing.clock import NOON
 
@@ -34,7 +34,7 @@ class Case:
     commits: list[CommitSeen]
     refs: list[RefSeen]
     goes: Mapping[str, str] = field(default_factory=dict)
-    rule: Rule | None = None
+    rule: RetentionRule | None = None
     named: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -50,18 +50,18 @@ CASES = [
         line("abcd"),
         [branch("main", "d")],
         {"a": LAST_2, "b": LAST_2},
-        Rule(keep_last=2),
+        RetentionRule(keep_last=2),
     ),
     Case("a tag saves what the rule would cut", line("abcd"), [branch("main", "d"), tag("v1", "a")],
-         {"b": LAST_2}, Rule(keep_last=2)),
+         {"b": LAST_2}, RetentionRule(keep_last=2)),
     Case("a cache saves what the rule would cut", line("abcd"), [branch("main", "d")], {"b": LAST_2},
-         Rule(keep_last=2), {"a": "cached on nfs"}),
+         RetentionRule(keep_last=2), {"a": "cached on nfs"}),
     Case("each branch keeps its own", [*line("abcd"), CommitSeen("x", ("b",), NOON)],
-         [branch("main", "d"), branch("side", "x")], {"a": LAST_2}, Rule(keep_last=2)),
+         [branch("main", "d"), branch("side", "x")], {"a": LAST_2}, RetentionRule(keep_last=2)),
     Case("young commits stay, however many", line("abcd", days=4), [branch("main", "d")], {"a": "the rule keeps "
-         "the newest 1 of each branch and those younger than 4 days"}, Rule(keep_last=1, keep_days=4)),
+         "the newest 1 of each branch and those younger than 4 days"}, RetentionRule(keep_last=1, keep_days=4)),
     Case("days alone keep the newest all the same", line("ab"), [branch("main", "b")],
-         {"a": "the rule keeps those younger than 7 days"}, Rule(keep_days=7)),
+         {"a": "the rule keeps those younger than 7 days"}, RetentionRule(keep_days=7)),
     Case("a history that was cut before is simply shorter", line("abcd")[2:], [branch("main", "d")]),
     Case("merges keep both sides", [*line("ab"), CommitSeen("x", (), NOON), CommitSeen("m", ("b", "x"), NOON)],
          [branch("main", "m")]),
@@ -79,7 +79,7 @@ def test_what_goes(case: Case) -> None:
 def test_reasons_to_stay() -> None:
     commits = line("abcde", days=6)
     refs = [branch("main", "e"), tag("v1", "b")]
-    found = retain(commits, refs, named={"a": "job x/train"}, rule=Rule(keep_last=2, keep_days=4), now=NOON)
+    found = retain(commits, refs, named={"a": "job x/train"}, rule=RetentionRule(keep_last=2, keep_days=4), now=NOON)
     assert found.stays == {
         "e": "the newest of branch main",
         "b": "tag v1",

@@ -6,25 +6,25 @@ from dataclasses import dataclass
 
 import pytest
 
-from millpond.decide.source import Way, choose_source
+from millpond.decide.source import FillWay, choose_source
 
 GB = 10**9
 MB = 1e6
 
 
-def lake(speed: float | None = None, price: float = 0.0) -> Way:
-    return Way("lake", "the lake", speed, price)
+def lake(speed: float | None = None, price: float = 0.0) -> FillWay:
+    return FillWay("lake", "the lake", speed, price)
 
 
-def volume(name: str, speed: float | None = None, price: float = 0.0, obstacle: str | None = None) -> Way:
-    return Way(name, f"volume {name}", speed, price, obstacle)
+def volume(name: str, speed: float | None = None, price: float = 0.0, obstacle: str | None = None) -> FillWay:
+    return FillWay(name, f"volume {name}", speed, price, obstacle)
 
 
 @dataclass(frozen=True)
 class Scenario:
     name: str
-    lake: Way
-    volumes: tuple[Way, ...]
+    lake: FillWay
+    volumes: tuple[FillWay, ...]
     chosen: str
     reasons: tuple[str, ...]
 

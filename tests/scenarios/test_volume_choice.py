@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from millpond.decide.near import Serves
-from millpond.decide.volume_choice import Candidate, choose_volume
+from millpond.decide.volume_choice import VolumeCandidate, choose_volume
 from millpond.model.cached_state import CachedState
 
 GB = 10**9
@@ -17,15 +17,15 @@ FAR = Serves(False, True, "no link between east and west is configured")
 UNSEEN = Serves(True, False, "gpu does not have it mounted")
 
 
-def a(name: str, **changes: Any) -> Candidate:
+def a(name: str, **changes: Any) -> VolumeCandidate:
     """A volume with 100 GB free to which 10 GB would be fetched."""
-    return replace(Candidate(name, name, free_bytes=100 * GB, fetch_bytes=10 * GB), **changes)
+    return replace(VolumeCandidate(name, name, free_bytes=100 * GB, fetch_bytes=10 * GB), **changes)
 
 
 @dataclass(frozen=True)
 class Scenario:
     name: str
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[VolumeCandidate, ...]
     ranked: tuple[str, ...]
     # Parts of the reasons for the first.
     why: tuple[str, ...] = ()

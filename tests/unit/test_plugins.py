@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from millpond import plugins
-from millpond.agent.drivers.choose import Machine, open_driver
+from millpond.agent.drivers.choose import AgentMachine, open_driver
 from millpond.blobs.location import Location, open_store
 from millpond.errors import BadRequest, SetupError
 from millpond.testing.plugins import EntryPoints, declare, use_packages
@@ -28,8 +28,8 @@ def open_store(location, environment, signer):
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(NodeFacts(name="here", cpus=1, memory_bytes=1), tmp_path)
+def machine(tmp_path: Path) -> AgentMachine:
+    return AgentMachine(NodeFacts(name="here", cpus=1, memory_bytes=1), tmp_path)
 
 
 def test_the_built_in_ones_are_declared_like_any_other() -> None:
@@ -74,7 +74,7 @@ def test_a_store_of_another_package_opens_by_its_scheme(tmp_path: Path, monkeypa
     assert plugins.external() == [(plugins.STORES, "tape")]
 
 
-def test_unknown_ones_name_those_there_are(machine: Machine) -> None:
+def test_unknown_ones_name_those_there_are(machine: AgentMachine) -> None:
     with pytest.raises(BadRequest, match="Unknown driver 'lsf'") as raised:
         open_driver("lsf", machine, {})
     assert "process, kubernetes, slurm, podman" in (raised.value.hint or "")
@@ -91,7 +91,7 @@ def test_unknown_ones_name_those_there_are(machine: Machine) -> None:
     ],
 )
 def test_a_broken_one_names_its_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machine: Machine, value: str, problem: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machine: AgentMachine, value: str, problem: str
 ) -> None:
     declare(tmp_path, "mill-lsf", {plugins.DRIVERS: {"lsf": value}})
     use_packages(monkeypatch, tmp_path)
@@ -112,7 +112,7 @@ def test_a_broken_one_names_its_package(
 def test_two_of_one_name_are_refused_naming_both(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    machine: Machine,
+    machine: AgentMachine,
     one: EntryPoints,
     other: EntryPoints,
     packages: str,

@@ -15,19 +15,19 @@ from millpond import __version__
 from millpond.agent.backoff import Backoff
 from millpond.agent.branch_pointers import Pointing
 from millpond.agent.checkpoint import Checkpoints
-from millpond.agent.compute_test import Place, Trials
+from millpond.agent.compute_test import TestedVolume, Trials
 from millpond.agent.drivers import Driver, EngineAway
 from millpond.agent.fills import Fills
 from millpond.agent.isolation import Isolation
 from millpond.agent.keeper.clock import boot_id, boot_time
 from millpond.agent.measuring import Measuring
-from millpond.agent.placement import FetchCode, World
+from millpond.agent.placement import FetchCode, PlacementWorld
 from millpond.agent.placements import Placements
 from millpond.agent.server import Server
 from millpond.agent.spec import Spec
 from millpond.agent.state import placements_of
 from millpond.agent.threads import in_thread
-from millpond.agent.tunnels import Connect, Tunnels, no_tunnel
+from millpond.agent.tunnels import AgentTunnels, Connect, no_tunnel
 from millpond.agent.volumes import Volumes
 from millpond.errors import BadRequest, Conflict, Forbidden, Invalid, MillError, NotSignedIn, SetupError
 from millpond.lake.transfer import Downloader
@@ -66,7 +66,7 @@ class Tools:
     # Writes the code of a placement into an empty directory, where no volume is near.
     fetch_code: FetchCode
     # Tries out what this compute can reach, and tells the server.
-    run_trial: Callable[[str, Sequence[Place]], None] = lambda test, places: None
+    run_trial: Callable[[str, Sequence[TestedVolume]], None] = lambda test, places: None
     isolation: Isolation = field(default_factory=Isolation)
     # Opens this agent's end of a stream to a job.
     open_tunnel: Connect = no_tunnel
@@ -88,7 +88,7 @@ class Agent:
         self._measuring = Measuring(self._volumes, self._changed)
         self._pointing = Pointing(self._volumes)
         self._trials = Trials(self._volumes, tools.run_trial)
-        world = World(
+        world = PlacementWorld(
             driver=tools.driver,
             server=tools.server,
             server_url=tools.server.url,
@@ -99,7 +99,9 @@ class Agent:
             changed=self._changed,
         )
         self._placements = Placements(placements_of(state_dir), world)
-        self._tunnels = Tunnels(tools.driver, lambda placement: placements_of(state_dir) / placement, tools.open_tunnel)
+        self._tunnels = AgentTunnels(
+            tools.driver, lambda placement: placements_of(state_dir) / placement, tools.open_tunnel
+        )
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop`; jobs continue under their keepers. Raises the MillError of a permanent refusal."""

@@ -33,7 +33,7 @@ _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TestedVolume:
     """A volume to test: where to write, or why that is impossible."""
 
     name: str
@@ -44,7 +44,7 @@ class Place:
 class Trials:
     """Runs each requested test once; `run` tests everything and reports to the server."""
 
-    def __init__(self, volumes: Volumes, run: Callable[[str, Sequence[Place]], None]) -> None:
+    def __init__(self, volumes: Volumes, run: Callable[[str, Sequence[TestedVolume]], None]) -> None:
         self._volumes = volumes
         self._run = run
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -68,14 +68,16 @@ class Trials:
         except Exception:
             log.exception("test failed: test=%s", test)
 
-    def _places(self) -> list[Place]:
+    def _places(self) -> list[TestedVolume]:
         return [
-            Place(str(watch.volume.root), watch.volume.probing, None if watch.seen is None else watch.seen.problem)
+            TestedVolume(
+                str(watch.volume.root), watch.volume.probing, None if watch.seen is None else watch.seen.problem
+            )
             for watch in self._volumes.watched()
         ]
 
 
-def run_trial(api: Api, test: str, places: Sequence[Place]) -> None:
+def run_trial(api: Api, test: str, places: Sequence[TestedVolume]) -> None:
     """Run all checks one by one, so that they do not disturb each other, and report to the server."""
     checks: list[Check] = []
     for name, step in _steps(api, test, places):
@@ -87,7 +89,7 @@ def run_trial(api: Api, test: str, places: Sequence[Place]) -> None:
     log.info("test done: test=%s failed=%d", test, sum(check.state == "failed" for check in checks))
 
 
-def _steps(api: Api, test: str, places: Sequence[Place]) -> Iterator[tuple[str, Callable[[], list[Check]]]]:
+def _steps(api: Api, test: str, places: Sequence[TestedVolume]) -> Iterator[tuple[str, Callable[[], list[Check]]]]:
     yield "server", partial(_server, api, test)
     yield "lake", partial(_lake, api, test)
     for place in places:
@@ -129,7 +131,7 @@ def _lake(api: Api, test: str) -> list[Check]:
     return [_rate("lake write", len(data), wrote), _rate("lake read", len(data), read)]
 
 
-def _volume(place: Place) -> list[Check]:
+def _volume(place: TestedVolume) -> list[Check]:
     name = f"volume {place.name}"
     if place.problem is not None:
         return [Check(name=name, state="failed", message=place.problem)]

@@ -87,7 +87,7 @@ class Channel:
 
 
 @dataclass(frozen=True)
-class Running:
+class RunningCommand:
     """A process in its own session, with its pipes or terminal."""
 
     process: asyncio.subprocess.Process
@@ -125,7 +125,7 @@ def _session_of(process: asyncio.subprocess.Process) -> list[processes.Process]:
     return [] if is_another else found
 
 
-async def _on_terminal(command: Sequence[str], size: tuple[int, int]) -> Running:
+async def _on_terminal(command: Sequence[str], size: tuple[int, int]) -> RunningCommand:
     near, far = pty.openpty()
     terminal = Channel(near)
     try:
@@ -136,7 +136,7 @@ async def _on_terminal(command: Sequence[str], size: tuple[int, int]) -> Running
         raise
     finally:
         os.close(far)
-    return Running(process, terminal, {STDOUT: terminal}, is_terminal=True)
+    return RunningCommand(process, terminal, {STDOUT: terminal}, is_terminal=True)
 
 
 async def _when(add: Callable[..., None], remove: Callable[[int], bool], descriptor: int) -> None:
@@ -149,7 +149,7 @@ async def _when(add: Callable[..., None], remove: Callable[[int], bool], descrip
         remove(descriptor)
 
 
-async def _with_pipes(command: Sequence[str]) -> Running:
+async def _with_pipes(command: Sequence[str]) -> RunningCommand:
     (far_in, near_in), (near_out, far_out), (near_err, far_err) = os.pipe(), os.pipe(), os.pipe()
     near = {STDIN: Channel(near_in), STDOUT: Channel(near_out), STDERR: Channel(near_err)}
     try:
@@ -161,7 +161,7 @@ async def _with_pipes(command: Sequence[str]) -> Running:
     finally:
         for descriptor in (far_in, far_out, far_err):
             os.close(descriptor)
-    return Running(process, near.pop(STDIN), near, is_terminal=False)
+    return RunningCommand(process, near.pop(STDIN), near, is_terminal=False)
 
 
 async def _start(command: Sequence[str], stdin: int, stdout: int, stderr: int) -> asyncio.subprocess.Process:
@@ -170,7 +170,7 @@ async def _start(command: Sequence[str], stdin: int, stdout: int, stderr: int) -
     )
 
 
-async def _hear(stream: Stream, running: Running) -> bool:
+async def _hear(stream: Stream, running: RunningCommand) -> bool:
     """True if the other end is still there and only has no more input."""
     while (message := await stream.receive()) is not None:
         if isinstance(message, str):
@@ -185,7 +185,7 @@ async def _hear(stream: Stream, running: Running) -> bool:
     return False
 
 
-async def _tell(stream: Stream, running: Running) -> None:
+async def _tell(stream: Stream, running: RunningCommand) -> None:
     ended = asyncio.Event()
     passing = [asyncio.ensure_future(_pass_on(stream, number, one, ended)) for number, one in running.outputs.items()]
     try:

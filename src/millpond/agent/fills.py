@@ -22,7 +22,7 @@ from millpond.lake.crew import processes_for
 from millpond.lake.nursery import Nursery
 from millpond.lake.reader import room_for_pages
 from millpond.lake.transfer import Downloader
-from millpond.volumes.attempt import Attempt, begin_attempt
+from millpond.volumes.attempt import FillAttempt, begin_attempt
 from millpond.volumes.bases import BaseTree
 from millpond.volumes.disk_space import Needed, NoRoomYet, RoomWatch, check_room
 from millpond.volumes.evict import evict
@@ -218,7 +218,7 @@ class Fills:
             place = CommitPlace(wanted.project_id, wanted.dataset_id, wanted.commit_id)
             yield BaseTree(elsewhere.commit(place), wanted.tree, pages, is_elsewhere=True)
 
-    async def _begin_attempt(self, work: Work, volume: CacheVolume) -> Attempt:
+    async def _begin_attempt(self, work: Work, volume: CacheVolume) -> FillAttempt:
         """Raises FillCancelled without contact to the server for so long that another agent may be at work.
 
         Asked after the attempt's directory is there: a process that was stopped before that notices it here, and one
@@ -233,7 +233,7 @@ class Fills:
             raise FillCancelled
         return attempt
 
-    async def _check_room(self, attempt: Attempt, needed: Needed) -> None:
+    async def _check_room(self, attempt: FillAttempt, needed: Needed) -> None:
         try:
             await in_thread(partial(check_room, attempt, needed))
         except MillError:

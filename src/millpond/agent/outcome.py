@@ -24,16 +24,16 @@ SaveOutputs = Callable[[Spec, Path], str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SavedOutputs:
     """Result of saving the outputs, kept in a file of the placement."""
 
     output_commit: str | None = None
     problem: str | None = None
 
 
-def read_outcome(directory: Path) -> Outcome | None:
+def read_outcome(directory: Path) -> SavedOutputs | None:
     try:
-        return Outcome(**json.loads((directory / OUTCOME).read_bytes()))
+        return SavedOutputs(**json.loads((directory / OUTCOME).read_bytes()))
     except FileNotFoundError:
         return None
 
@@ -44,18 +44,18 @@ def spec_with_outputs(directory: Path) -> Spec | None:
     return read_spec(directory) if output.is_dir() and any(output.iterdir()) else None
 
 
-async def save(directory: Path, spec: Spec, save_outputs: SaveOutputs, wanted: Callable[[], bool]) -> Outcome:
+async def save(directory: Path, spec: Spec, save_outputs: SaveOutputs, wanted: Callable[[], bool]) -> SavedOutputs:
     """Commit the outputs and record the result; do nothing if they are no longer `wanted`."""
     backoff = Backoff()
     while wanted():
         try:
-            outcome = Outcome(await in_thread(lambda: save_outputs(spec, directory / OUTPUT)))
+            outcome = SavedOutputs(await in_thread(lambda: save_outputs(spec, directory / OUTPUT)))
         except (MillError, OSError) as error:
             if isinstance(error, MillError) and may_pass(error):
                 log.info("outputs wait: placement=%s %s", spec.placement, error)
                 await backoff.wait()
                 continue
-            outcome = Outcome(problem=f"Cannot save the outputs: {sentence(error)}")
+            outcome = SavedOutputs(problem=f"Cannot save the outputs: {sentence(error)}")
         write_private(directory / OUTCOME, json.dumps(asdict(outcome)))
         return outcome
-    return Outcome()
+    return SavedOutputs()

@@ -31,7 +31,7 @@ from millpond.agent.drivers import (
 )
 from millpond.agent.gpus import gpu_use
 from millpond.agent.log_shipping import Shipper
-from millpond.agent.outcome import Outcome, SaveOutputs, read_outcome, save, spec_with_outputs
+from millpond.agent.outcome import SavedOutputs, SaveOutputs, read_outcome, save, spec_with_outputs
 from millpond.agent.prepare import prepare
 from millpond.agent.server import Server
 from millpond.agent.spec import RANKS, SPEC, answer_clock, read_spec, renew
@@ -68,7 +68,7 @@ FetchCode = Callable[[DesiredPlacement, Path], None]
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class PlacementWorld:
     """What a placement needs from its agent."""
 
     driver: Driver
@@ -82,7 +82,7 @@ class World:
 
 
 class Placement:
-    def __init__(self, placement_id: str, directory: Path, world: World) -> None:
+    def __init__(self, placement_id: str, directory: Path, world: PlacementWorld) -> None:
         self.id = placement_id
         self.directory = directory
         self._world = world
@@ -277,12 +277,12 @@ class Placement:
             or None
         )
 
-    async def _save(self) -> Outcome:
+    async def _save(self) -> SavedOutputs:
         """Commit the outputs, once."""
         known = read_outcome(self.directory)
         spec = spec_with_outputs(self.directory) if known is None else None
         if spec is None:
-            return known or Outcome()
+            return known or SavedOutputs()
         self._report("saving")
         return await save(self.directory, spec, self._world.save_outputs, wanted=lambda: not self._dropped)
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from millpond.agent.drivers import EngineAway
-from millpond.agent.placement import Placement, World
+from millpond.agent.placement import Placement, PlacementWorld
 from millpond.agent.spec import SPEC
 from millpond.agent.threads import in_thread
 from millpond.wire.desired import DesiredPlacement
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class Placements:
-    def __init__(self, directory: Path, world: World) -> None:
+    def __init__(self, directory: Path, world: PlacementWorld) -> None:
         self._directory = directory
         self._world = world
         self._known: dict[str, Placement] = {}

@@ -27,7 +27,7 @@ async def no_tunnel(wanted: DesiredTunnel) -> Stream:
     raise ConnectionError(f"this agent opens no streams, so not {wanted.id}")
 
 
-class Tunnels:
+class AgentTunnels:
     """Each is opened once, by its id, and ends with its placement."""
 
     def __init__(self, driver: Driver, directory_of: Callable[[str], Path], connect: Connect) -> None:

@@ -20,7 +20,7 @@ from millpond.api.access import authenticate, deps_of
 from millpond.errors import BadRequest, Forbidden, MillError, NotFound
 from millpond.model.people import Actor, ActorKind
 from millpond.services.jobs import job_streams, tunnel_calls
-from millpond.services.jobs.job_streams import JobPlace, Target
+from millpond.services.jobs.job_streams import JobPlace, StreamTarget
 from millpond.services.jobs.tunnels import Tunnel, relay
 
 logger = getLogger(__name__)
@@ -57,7 +57,7 @@ async def exec_in_job(socket: WebSocket, project: str, job: str) -> None:
     """`command` once per argument; `tty=1` with `columns` and `rows` for a terminal; `rank` of a distributed job."""
     query = socket.query_params
 
-    def target(actor: Actor) -> Target:
+    def target(actor: Actor) -> StreamTarget:
         size = {name: _number(socket, name, default) for name, default in _SIZE.items()}
         command, tty = query.getlist("command"), query.get("tty") == "1"
         place = JobPlace(project, job, _number(socket, "rank", 0))
@@ -70,7 +70,7 @@ async def exec_in_job(socket: WebSocket, project: str, job: str) -> None:
 async def port_of_job(socket: WebSocket, project: str, job: str, port: int) -> None:
     """`rank` of a distributed job."""
 
-    def target(actor: Actor) -> Target:
+    def target(actor: Actor) -> StreamTarget:
         return job_streams.port_target(deps_of(socket), actor, JobPlace(project, job, _number(socket, "rank", 0)), port)
 
     await _lead(socket, (project, job), target)
@@ -106,7 +106,7 @@ def _number(socket: WebSocket, name: str, default: int) -> int:
     return int(said)
 
 
-async def _lead(socket: WebSocket, place: tuple[str, str], target: Callable[[Actor], Target]) -> None:
+async def _lead(socket: WebSocket, place: tuple[str, str], target: Callable[[Actor], StreamTarget]) -> None:
     """From the client's handshake to the end of the stream."""
     await socket.accept()
     tunnel: Tunnel | None = None

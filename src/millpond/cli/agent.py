@@ -21,7 +21,7 @@ from millpond.agent.checkpoint import Checkpoints
 from millpond.agent.compute_test import run_trial
 from millpond.agent.credential import Wish, load, obtain, set_aside
 from millpond.agent.drivers import Driver
-from millpond.agent.drivers.choose import Machine, open_driver
+from millpond.agent.drivers.choose import AgentMachine, open_driver
 from millpond.agent.drivers.options import parse_options
 from millpond.agent.facts import Declared, node_facts
 from millpond.agent.isolation import DEFAULT, Accounts, Isolation, claim, detect, safely
@@ -131,7 +131,7 @@ def agent(
     directory = (state_dir or default_data_dir() / "agent").absolute()
     accounts = _accounts(job_uids, directory, server)
     isolation = detect(directory, accounts, engine_shows_own=driver == "kubernetes")
-    runner = open_driver(driver, Machine(facts, directory, isolation), parse_options(option or []))
+    runner = open_driver(driver, AgentMachine(facts, directory, isolation), parse_options(option or []))
     wish = Wish(_compute_name(facts.name), node is not None, site, runner.name, __version__)
     with locked_state(directory):
         log.info("agent %s starts: node=%s cpus=%d gpus=%d", __version__, facts.name, facts.cpus, facts.gpus)

@@ -10,7 +10,7 @@ Written = Annotated[str, typer.Argument(metavar="DATASET[@REF]", help="Dataset a
 On = Annotated[str | None, typer.Option("--on", metavar="VOLUME", help="Volume.")]
 
 
-class Cached(Protocol):
+class CachedArgument(Protocol):
     """A cached commit, in whatever shape."""
 
     @property
@@ -20,5 +20,5 @@ class Cached(Protocol):
     def commit_id(self) -> str: ...
 
 
-def name_of(cached: Cached) -> str:
+def name_of(cached: CachedArgument) -> str:
     return f"{cached.dataset}@{cached.commit_id[:8]}"

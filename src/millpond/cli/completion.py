@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import typer
 from typer.models import ParameterInfo
 
-from millpond.client.credentials import Target, config_dir, load_credentials, resolve_target
+from millpond.client.credentials import ServerTarget, config_dir, load_credentials, resolve_target
 from millpond.client.working_copy import find_working_copy
 
 # A person waits for the TAB key.
@@ -87,23 +87,23 @@ def names(noun: str, ctx: typer.Context, incomplete: str) -> Sequence[str]:
     return _items(target, _LISTS[noun], "name")
 
 
-def _datasets(target: Target, incomplete: str) -> list[str]:
+def _datasets(target: ServerTarget, incomplete: str) -> list[str]:
     project, slash, _ = incomplete.partition("/")
     found = _items(target, "/datasets", "name", project=project if slash else target.project)
     return [f"{project}/{name}" for name in found] if slash else found
 
 
-def _refs_of(target: Target, incomplete: str) -> list[str]:
+def _refs_of(target: ServerTarget, incomplete: str) -> list[str]:
     written, _, _ = incomplete.partition("@")
     project, slash, dataset = written.rpartition("/")
     return [f"{written}@{ref}" for ref in _refs(target, project if slash else target.project, dataset)]
 
 
-def _refs(target: Target, project: str, dataset: str) -> list[str]:
+def _refs(target: ServerTarget, project: str, dataset: str) -> list[str]:
     return _items(target, f"/projects/{quote(project)}/datasets/{quote(dataset)}/refs", "name")
 
 
-def _items(target: Target, path: str, key: str, **params: str) -> list[str]:
+def _items(target: ServerTarget, path: str, key: str, **params: str) -> list[str]:
     """One page of a list. Not by `Api`, which is patient."""
     # Imported by those who ask a server: a static completion needs no HTTP.
     import urllib3  # noqa: PLC0415

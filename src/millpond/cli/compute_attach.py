@@ -59,14 +59,14 @@ def attach_ssh(
     """
     # An extra, and large: only who attaches pays for it.
     try:
-        from millpond.client.attach.attach import Plan, attach  # noqa: PLC0415
+        from millpond.client.attach.attach import AttachPlan, attach  # noqa: PLC0415
         from millpond.client.attach.ssh import Address, parse_address  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise SetupError("Attaching over SSH needs asyncssh.", hint="Run: pip install 'millpond[ssh]'") from error
     user, host = parse_address(machine)
     address = Address(host, user, port, identity, known_hosts, accept_new_host_key)
     options = ("--node", node) if node else ()
-    plan = Plan(address, site, (url or mill.api.base_url).rstrip("/"), python, options, compute)
+    plan = AttachPlan(address, site, (url or mill.api.base_url).rstrip("/"), python, options, compute)
     _show(mill, asyncio.run(attach(mill.api, plan, mill.out.note)))
 
 

@@ -10,7 +10,7 @@ import typer
 from millpond.cli.command import command
 from millpond.cli.session import Session
 from millpond.client.credentials import config_dir, forget_server, load_credentials, save_credentials
-from millpond.client.servers import Credentials
+from millpond.client.servers import SavedLogins
 
 app = typer.Typer()
 
@@ -86,7 +86,7 @@ def forget(mill: Session, which: Annotated[list[str], typer.Argument(metavar="NA
         note_no_current(mill, left)
 
 
-def note_no_current(mill: Session, left: Credentials) -> None:
+def note_no_current(mill: Session, left: SavedLogins) -> None:
     if left.servers:
         mill.out.note(f"No server is current now. Choose one ({', '.join(sorted(left.names))}): mill server use NAME")
 

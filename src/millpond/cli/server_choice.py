@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millpond.client.credentials import ChosenBy, config_dir, load_credentials
-from millpond.client.servers import Credentials
+from millpond.client.servers import SavedLogins
 from millpond.client.working_copy import FOLDER
 from millpond.errors import MillError, ServerUnreachable
 
@@ -36,7 +36,7 @@ def _chosen_by(chosen_by: ChosenBy, name: str | None) -> str:
     }[chosen_by]
 
 
-def _others(known: Credentials, server: str) -> str:
+def _others(known: SavedLogins, server: str) -> str:
     others = [one.name for url, one in known.servers.items() if url != server]
     if not others:
         return "Another server: mill login URL"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import typer
 
 from millpond.cli.output import Output
-from millpond.client.credentials import Target, resolve_target
+from millpond.client.credentials import ServerTarget, resolve_target
 from millpond.client.http import Api
 from millpond.errors import BadRequest
 
@@ -36,7 +36,7 @@ class Session:
         return Output(as_json=self.flags.as_json, quiet=self.flags.quiet, no_color=self.flags.no_color)
 
     @cached_property
-    def target(self) -> Target:
+    def target(self) -> ServerTarget:
         return resolve_target(self.flags.server, self.flags.project)
 
     @property

@@ -16,7 +16,7 @@ from millpond import app as server
 from millpond.api.origins import origin_of
 from millpond.cli.prompts import read_secret
 from millpond.client.files import write_atomically
-from millpond.client.servers import Credentials
+from millpond.client.servers import SavedLogins
 from millpond.decide.allowed_addresses import Reach
 from millpond.errors import SetupError
 from millpond.masking import log_to_stderr
@@ -307,7 +307,7 @@ def _tell(ready: server.Ready) -> None:
     sys.stdout.flush()
 
 
-def current_server_lines(known: Credentials | None, url: str) -> list[str]:
+def current_server_lines(known: SavedLogins | None, url: str) -> list[str]:
     """Whether commands on this machine use the server that was started, and how to make them."""
     if known is None:
         return []

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from platformdirs import user_cache_path, user_config_path, user_state_path
 
 from millpond.client.files import write_atomically
-from millpond.client.servers import DEFAULT_SERVER, Credentials, KnownServer, name_for, normalize_server
+from millpond.client.servers import DEFAULT_SERVER, KnownServer, SavedLogins, name_for, normalize_server
 from millpond.client.working_copy import find_working_copy
 from millpond.errors import SetupError
 from millpond.model.names import DEFAULT_PROJECT, check_name
@@ -35,7 +35,7 @@ class ChosenBy(Enum):
     DEFAULT = "default"
 
 
-class Target(NamedTuple):
+class ServerTarget(NamedTuple):
     """The server, token and project of a call; `project` is `default` when nothing names one."""
 
     server: str
@@ -67,7 +67,7 @@ def cache_dir(environ: Mapping[str, str] = os.environ) -> Path:
     return Path(chosen) / "cache" if chosen else user_cache_path("millpond")
 
 
-def load_credentials(directory: Path) -> Credentials:
+def load_credentials(directory: Path) -> SavedLogins:
     """What `credentials.json` says; nothing when there is no such file."""
     path = directory / "credentials.json"
     try:
@@ -76,14 +76,14 @@ def load_credentials(directory: Path) -> Credentials:
         for url, entry in document["servers"].items():
             name = entry.get("name") or name_for(url, [known.name for known in servers.values()])
             servers[url] = KnownServer(entry["token"], entry.get("id"), name)
-        return Credentials(servers, document.get("current"))
+        return SavedLogins(servers, document.get("current"))
     except (FileNotFoundError, NotADirectoryError):
-        return Credentials()
+        return SavedLogins()
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise SetupError(f"Cannot read {path}: {error}", hint="Move it away and run: mill login") from error
 
 
-def save_credentials(directory: Path, credentials: Credentials) -> None:
+def save_credentials(directory: Path, credentials: SavedLogins) -> None:
     document = {
         "servers": {url: _entry(kept) for url, kept in sorted(credentials.servers.items())},
         "current": credentials.current,
@@ -93,14 +93,14 @@ def save_credentials(directory: Path, credentials: Credentials) -> None:
 
 def save_token(
     directory: Path, server: str, token: str, token_id: str | None = None, *, name: str | None = None
-) -> Credentials:
+) -> SavedLogins:
     """Keep `token` for `server` and make that server the current one."""
     saved = load_credentials(directory).with_server(server, token, token_id, name)._replace(current=server)
     save_credentials(directory, saved)
     return saved
 
 
-def save_local_token(directory: Path, server: str, token: str) -> Credentials:
+def save_local_token(directory: Path, server: str, token: str) -> SavedLogins:
     """Keep `token` for a server that was started here. It becomes current only if no other server is."""
     known = load_credentials(directory).with_server(server, token)
     saved = known if known.current else known._replace(current=server)
@@ -108,7 +108,7 @@ def save_local_token(directory: Path, server: str, token: str) -> Credentials:
     return saved
 
 
-def forget_server(directory: Path, server: str) -> Credentials:
+def forget_server(directory: Path, server: str) -> SavedLogins:
     """Drop the token of `server`; what is left."""
     left = load_credentials(directory).without(server)
     save_credentials(directory, left)
@@ -148,7 +148,7 @@ def resolve_target(
     *,
     environ: Mapping[str, str] = os.environ,
     directory: Path | None = None,
-) -> Target:
+) -> ServerTarget:
     """The target of a call made in `directory` (the current one by default) with these flags."""
     home = config_dir(environ)
     known = load_credentials(home)
@@ -162,7 +162,7 @@ def resolve_target(
     # A folder holds an address, never a name: whoever made it may have other names than we have.
     is_ours = chosen_by in (ChosenBy.FLAG, ChosenBy.VARIABLE)
     url = known.url_of(written) if is_ours else normalize_server(written)
-    return Target(
+    return ServerTarget(
         server=url,
         # A token is only ever sent to a server its owner named: a folder somebody else made must not redirect it.
         token=(environ.get("MILL_TOKEN") if is_ours or url in (*known.servers, DEFAULT_SERVER) else None)

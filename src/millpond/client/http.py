@@ -36,7 +36,7 @@ class Body(Protocol):
     def model_dump_json(self) -> str: ...
 
 
-class Answer(Protocol):
+class HttpAnswer(Protocol):
     """What is read: a response of `wire`, or a quick one. ValueError for what does not have its shape."""
 
     @classmethod
@@ -46,7 +46,7 @@ class Answer(Protocol):
     def model_validate(cls, document: Any, /) -> Self: ...
 
 
-Shape = TypeVar("Shape", bound=Answer)
+Shape = TypeVar("Shape", bound=HttpAnswer)
 Read = TypeVar("Read")
 
 

@@ -25,7 +25,7 @@ from types import TracebackType
 from typing import Any, Protocol, SupportsFloat
 
 from millpond.client import media
-from millpond.client.credentials import Target, spool_dir
+from millpond.client.credentials import ServerTarget, spool_dir
 from millpond.client.http import Api
 from millpond.client.reporter import Reporter
 from millpond.client.spool import BATCH_LINES, Header, Spool
@@ -50,7 +50,7 @@ class HasItem(Protocol):
 class Run:
     """One run. Made by `init`; a context manager that ends it, as failed when the block raised."""
 
-    def __init__(self, target: Target, run_id: str, create: RunCreate | None) -> None:
+    def __init__(self, target: ServerTarget, run_id: str, create: RunCreate | None) -> None:
         self.id = run_id
         self.project = target.project
         self.url = f"{target.server}/projects/{target.project}/runs/{run_id}"

@@ -27,7 +27,7 @@ class KnownServer(NamedTuple):
     name: str = ""
 
 
-class Credentials(NamedTuple):
+class SavedLogins(NamedTuple):
     """Servers by URL, and the current one: used when nothing else names a server."""
 
     servers: Mapping[str, KnownServer] = MappingProxyType({})
@@ -61,7 +61,7 @@ class Credentials(NamedTuple):
             raise NotFound(f"You have not signed in to {url}.", hint=f"Sign in: mill login {url}")
         return url
 
-    def with_server(self, url: str, token: str, token_id: str | None = None, name: str | None = None) -> Credentials:
+    def with_server(self, url: str, token: str, token_id: str | None = None, name: str | None = None) -> SavedLogins:
         """With `url` added or updated. The same token at another address is the same server, moved."""
         moved = next((old for old, known in self.servers.items() if known.token == token and old != url), None)
         rest = {old: known for old, known in self.servers.items() if old not in (url, moved)}
@@ -69,14 +69,14 @@ class Credentials(NamedTuple):
         kept = self.name_of(url) or (self.name_of(moved) if moved else None)
         chosen = _check_name(name, taken) if name else kept or name_for(url, taken)
         current = url if moved is not None and self.current == moved else self.current
-        return Credentials({**rest, url: KnownServer(token, token_id, chosen)}, current)
+        return SavedLogins({**rest, url: KnownServer(token, token_id, chosen)}, current)
 
-    def without(self, url: str) -> Credentials:
+    def without(self, url: str) -> SavedLogins:
         """No other server becomes current by itself: that is for the user to say."""
         rest = {other: known for other, known in self.servers.items() if other != url}
-        return Credentials(rest, None if self.current == url else self.current)
+        return SavedLogins(rest, None if self.current == url else self.current)
 
-    def renamed(self, url: str, name: str) -> Credentials:
+    def renamed(self, url: str, name: str) -> SavedLogins:
         others = [known.name for other, known in self.servers.items() if other != url]
         known = self.servers[url]._replace(name=_check_name(name, others))
         return self._replace(servers={**self.servers, url: known})

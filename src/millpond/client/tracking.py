@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, SupportsFloat
 
-from millpond.client.credentials import Target, resolve_target, spool_dir
+from millpond.client.credentials import ServerTarget, resolve_target, spool_dir
 from millpond.client.http import Api
 from millpond.client.notebook import in_notebook, show_link
 from millpond.client.origin import read_origin
@@ -97,7 +97,7 @@ class _Earlier:
     steps: Mapping[str, int]
 
 
-def _earlier_run(target: Target, name: str | None, experiment: str | None, resume: str) -> _Earlier | None:
+def _earlier_run(target: ServerTarget, name: str | None, experiment: str | None, resume: str) -> _Earlier | None:
     """None, with a word on stderr, if there is none to go on with. An id counts though the server is away."""
     try:
         with Api(target.server, target.token, patience=0, timeout=ANSWER_SECONDS) as api:
@@ -260,16 +260,16 @@ def finish(state: RunState | str = RunState.SUCCEEDED) -> None:
         run.finish(RunState(state))
 
 
-def _target(project: str | None) -> Target:
+def _target(project: str | None) -> ServerTarget:
     try:
         return resolve_target(project=project)
     except MillError as error:
         sys.stderr.write(f"millpond: {error.message}; this run is kept on disk\n")
-        return Target(DEFAULT_SERVER, None, project or DEFAULT_PROJECT)
+        return ServerTarget(DEFAULT_SERVER, None, project or DEFAULT_PROJECT)
 
 
 @contextmanager
-def _reading(project: str | None) -> Iterator[tuple[Api, Target]]:
+def _reading(project: str | None) -> Iterator[tuple[Api, ServerTarget]]:
     target = resolve_target(project=project)
     with Api(target.server, target.token) as api:
         yield api, target
@@ -280,7 +280,7 @@ def _run() -> Run:
         return current_run() or (_job_run() if "MILL_RUN_ID" in os.environ else _begin())
 
 
-def _announce(run: Run, target: Target, outer: Run | None) -> None:
+def _announce(run: Run, target: ServerTarget, outer: Run | None) -> None:
     if in_notebook():
         show_link(run.url, f"run {run.id}")
     else:
@@ -295,7 +295,7 @@ def _announce(run: Run, target: Target, outer: Run | None) -> None:
     at_exit(earlier.join, EXIT_SECONDS)
 
 
-def _send_earlier(target: Target) -> None:
+def _send_earlier(target: ServerTarget) -> None:
     """What earlier scripts could not send goes now, beside the new run and never in its way."""
     directory = spool_dir()
     if not abandoned_spools(directory, target.server):

@@ -33,7 +33,7 @@ class Depth(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundDamage:
     """One thing that is wrong. `paths` are files it concerns; none when that cannot be told."""
 
     what: str
@@ -44,7 +44,7 @@ class Found:
 class Verified:
     commit: Commit
     depth: Depth
-    problems: list[Found]
+    problems: list[FoundDamage]
 
 
 def verify_lake(
@@ -123,10 +123,10 @@ def _check_end(lake: ApiDownloader, pack_id: str, size: int) -> Iterator[Damage]
     yield Damage(f"Pack {pack_id[:12]} is longer in the lake than the {size} bytes that were written.", ())
 
 
-def _damaged(damage: Damage) -> Found:
-    return Found(damage.what, tuple(to_text(path) for path in damage.paths[:_PATHS_NAMED]))
+def _damaged(damage: Damage) -> FoundDamage:
+    return FoundDamage(damage.what, tuple(to_text(path) for path in damage.paths[:_PATHS_NAMED]))
 
 
-def _differs(change: TreeChange) -> Found:
+def _differs(change: TreeChange) -> FoundDamage:
     words = {"added": "is not in the commit", "removed": "is missing", "changed": "differs from the commit"}
-    return Found(words[change.change], (to_text(change.path),))
+    return FoundDamage(words[change.change], (to_text(change.path),))

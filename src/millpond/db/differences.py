@@ -10,7 +10,7 @@ from sqlalchemy import Connection, and_, exists, select
 
 from millpond.db.insert import insert_missing
 from millpond.db.tables import cached, commit, dataset, ref, tree_difference
-from millpond.decide.fill_bases import Candidate
+from millpond.decide.fill_bases import BaseCandidate
 from millpond.model.cached_state import CachedState
 from millpond.model.dataset import RefType
 
@@ -50,7 +50,9 @@ def forget(tx: Connection, *, before: datetime) -> None:
     tx.execute(tree_difference.delete().where(tree_difference.c.at < before))
 
 
-def candidates(tx: Connection, *, project_id: str, besides: str, volume_id: str | None = None) -> Sequence[Candidate]:
+def candidates(
+    tx: Connection, *, project_id: str, besides: str, volume_id: str | None = None
+) -> Sequence[BaseCandidate]:
     """Whole cached commits of a project (on one volume) besides one commit; by volume as they come."""
     query = (
         select(cached, commit.c.tree)
@@ -67,7 +69,7 @@ def candidates(tx: Connection, *, project_id: str, besides: str, volume_id: str 
     if volume_id is not None:
         query = query.where(cached.c.volume_id == volume_id)
     return [
-        Candidate(row.id, row.commit_id, row.dataset_id, row.tree, row.ready_at, row.volume_id)
+        BaseCandidate(row.id, row.commit_id, row.dataset_id, row.tree, row.ready_at, row.volume_id)
         for row in tx.execute(query.order_by(cached.c.id))
     ]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 
-from millpond.decide.stock import Held, Room, Stock, linking, shares_of
+from millpond.decide.stock import Room, Stock, StockedCommit, linking, shares_of
 from millpond.model.cached_state import CachedState
 from millpond.model.volume import Share
 
 
-class Account:
+class SpaceAccount:
     """Space of a volume while a plan is made. Commits being evicted count as gone."""
 
     def __init__(self, stock: Stock) -> None:
@@ -44,12 +44,12 @@ class Account:
                 self._useful |= self._shares[number].members
         return before - self.used
 
-    def make_room(self, candidates: Iterable[Held], enough: Callable[[], bool]) -> list[Held]:
+    def make_room(self, candidates: Iterable[StockedCommit], enough: Callable[[], bool]) -> list[StockedCommit]:
         """Evict in order until there is enough space; everything evictable if there never is.
 
         A commit that frees nothing, because others share all its files, stays.
         """
-        gone: list[Held] = []
+        gone: list[StockedCommit] = []
         for candidate in candidates:
             if enough():
                 break

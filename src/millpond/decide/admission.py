@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from millpond.decide.account import Account
+from millpond.decide.account import SpaceAccount
 from millpond.decide.eviction import Evict
 from millpond.decide.stock import (
-    Held,
     Room,
     Stock,
+    StockedCommit,
     evictable,
     needed_bases,
     on_disk,
@@ -28,7 +28,7 @@ _NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
+class VolumeSpace:
     """A volume's numbers. Measurements are None until the agent has reported; inodes are None without a limit."""
 
     name: str
@@ -78,7 +78,7 @@ class Usable:
         return room.bytes <= self.bytes and (self.inodes is None or room.inodes <= self.inodes)
 
 
-def usable_room(space: Space, stock: Stock) -> Usable:
+def usable_room(space: VolumeSpace, stock: Stock) -> Usable:
     """Capacity, or less if other files fill the disk, minus the reserve; inodes have the same share reserved."""
     limit, there = space.capacity_bytes - space.leftover_bytes, on_disk(stock)
     if space.disk_free_bytes is not None:
@@ -89,12 +89,12 @@ def usable_room(space: Space, stock: Stock) -> Usable:
     return Usable(max(0, limit - space.reserve_bytes), inodes)
 
 
-def reserved_inodes(space: Space) -> int:
+def reserved_inodes(space: VolumeSpace) -> int:
     """Inodes reserved, in the same proportion as bytes."""
     return (space.inodes_total or 0) * space.reserve_bytes // max(1, space.capacity_bytes)
 
 
-def foreign_bytes(space: Space, stock: Stock) -> int | None:
+def foreign_bytes(space: VolumeSpace, stock: Stock) -> int | None:
     """Bytes of other files on the volume's disk: measured use minus ours. None before the first measurement."""
     if space.disk_total_bytes is None or space.disk_free_bytes is None:
         return None
@@ -102,9 +102,9 @@ def foreign_bytes(space: Space, stock: Stock) -> int | None:
     return max(0, space.disk_total_bytes - space.disk_free_bytes - ours)
 
 
-def admit(space: Space, stock: Stock, asked: Asked) -> Admit | Refuse:
+def admit(space: VolumeSpace, stock: Stock, asked: Asked) -> Admit | Refuse:
     """Admit or refuse. `stock` excludes the commit itself. Commits being evicted count as gone; a base stays."""
-    account, usable = Account(stock), usable_room(space, stock)
+    account, usable = SpaceAccount(stock), usable_room(space, stock)
     candidates = evictable(stock, besides=[asked.base_id] if asked.base_id else [])
     limit = stock.limits.get(asked.project_id)
 
@@ -153,7 +153,7 @@ def fills_to_start(usable: Usable, stock: Stock) -> tuple[str, ...]:
     return tuple(started)
 
 
-def why_stays(held: Held, bases: Collection[str]) -> str | None:
+def why_stays(held: StockedCommit, bases: Collection[str]) -> str | None:
     """Why a cached commit cannot be evicted; None if it can. `bases` are those that fills link from."""
     if held.leased_by:
         return f"in use by {', '.join(held.leased_by)}"
@@ -166,20 +166,20 @@ def why_stays(held: Held, bases: Collection[str]) -> str | None:
     return "used by a fill that links from it" if held.id in bases else None
 
 
-def _evict(held: Held, cause: Cause) -> Evict:
+def _evict(held: StockedCommit, cause: Cause) -> Evict:
     # Those who see what is evicted may not see what comes: its name stays out of the reason.
     within = " within its project's limit" if cause is Cause.LIMIT else ""
     return Evict(held.id, f"evicted to make space for another commit{within}", cause)
 
 
-def _limited(space: Space, account: Account, asked: Asked, limit: int) -> str:
+def _limited(space: VolumeSpace, account: SpaceAccount, asked: Asked, limit: int) -> str:
     if asked.needed.bytes > limit:
         return f"its project may use {format_bytes(limit)} of {space.name} in total"
     used = format_bytes(account.used_by[asked.project_id].bytes)
     return f"its project may use {format_bytes(limit)} of {space.name}, and {used} of that cannot be evicted"
 
 
-def _most(space: Space, usable: Usable, used: Room, needed: Room) -> str:
+def _most(space: VolumeSpace, usable: Usable, used: Room, needed: Room) -> str:
     if used.bytes + needed.bytes <= usable.bytes and usable.inodes is not None:
         more = max(0, usable.inodes - used.inodes)
         return f"it has {needed.inodes:,} files and directories, but {space.name} can hold only {more:,} more (inodes)"

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from millpond.decide.account import Account
-from millpond.decide.stock import Held, Room, Stock, evictable
+from millpond.decide.account import SpaceAccount
+from millpond.decide.stock import Room, Stock, StockedCommit, evictable
 from millpond.model.cached_state import CachedState
 from millpond.model.quantity import format_bytes, format_seconds
 from millpond.model.volume import Cause
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class VolumeLimits:
     """A volume's numbers. `usable` is what cached commits may use; the reserve is already subtracted.
 
     `usable_inodes` is None where the file system has no limit of them.
@@ -35,9 +35,9 @@ class Evict:
     by: str | None = None
 
 
-def plan_evictions(limits: Limits, stock: Stock, now: datetime) -> tuple[Evict, ...]:
+def plan_evictions(limits: VolumeLimits, stock: Stock, now: datetime) -> tuple[Evict, ...]:
     """Idle commits first; then what a project has above its limit; then, above the high watermark, down to the low."""
-    account = Account(stock)
+    account = SpaceAccount(stock)
     candidates = evictable(stock)
     plan = [evict for one in candidates if (evict := _idle(limits, one, now))]
     for evict in plan:
@@ -48,11 +48,11 @@ def plan_evictions(limits: Limits, stock: Stock, now: datetime) -> tuple[Evict, 
     return tuple(plan)
 
 
-def idle_limit(limits: Limits, held: Held) -> int:
+def idle_limit(limits: VolumeLimits, held: StockedCommit) -> int:
     return limits.idle_seconds if held.idle_seconds is None else held.idle_seconds
 
 
-def _idle(limits: Limits, held: Held, now: datetime) -> Evict | None:
+def _idle(limits: VolumeLimits, held: StockedCommit, now: datetime) -> Evict | None:
     limit = idle_limit(limits, held)
     idle = (now - held.used_at).total_seconds()
     if idle < limit:
@@ -61,7 +61,9 @@ def _idle(limits: Limits, held: Held, now: datetime) -> Evict | None:
     return Evict(held.id, reason, Cause.IDLE)
 
 
-def _above_limits(limits: Limits, stock: Stock, account: Account, candidates: Sequence[Held]) -> list[Evict]:
+def _above_limits(
+    limits: VolumeLimits, stock: Stock, account: SpaceAccount, candidates: Sequence[StockedCommit]
+) -> list[Evict]:
     plan: list[Evict] = []
     for project_id, limit in sorted(stock.limits.items()):
 
@@ -75,7 +77,9 @@ def _above_limits(limits: Limits, stock: Stock, account: Account, candidates: Se
     return plan
 
 
-def _above_watermark(limits: Limits, stock: Stock, account: Account, candidates: Sequence[Held]) -> list[Evict]:
+def _above_watermark(
+    limits: VolumeLimits, stock: Stock, account: SpaceAccount, candidates: Sequence[StockedCommit]
+) -> list[Evict]:
     if _is_below(limits, account.used, limits.high_percent):
         return []
     reason = f"the volume is {_full(limits, account.used)}, above its high watermark of {limits.high_percent} %"
@@ -86,18 +90,18 @@ def _above_watermark(limits: Limits, stock: Stock, account: Account, candidates:
     return [Evict(one.id, reason, Cause.WATERMARK) for one in gone]
 
 
-def _last_asked_for(stock: Stock) -> Held | None:
+def _last_asked_for(stock: Stock) -> StockedCommit | None:
     """Last request for a commit; now, while it is being filled."""
     there = [one for one in stock.held if one.state in (CachedState.READY, CachedState.FILLING)]
     return max(there, key=lambda one: (one.state is CachedState.FILLING, one.used_at, one.cost, one.id), default=None)
 
 
-def _is_below(limits: Limits, used: Room, percent: int) -> bool:
+def _is_below(limits: VolumeLimits, used: Room, percent: int) -> bool:
     few_files = limits.usable_inodes is None or used.inodes * 100 <= limits.usable_inodes * percent
     return few_files and used.bytes * 100 <= limits.usable_bytes * percent
 
 
-def _full(limits: Limits, used: Room) -> str:
+def _full(limits: VolumeLimits, used: Room) -> str:
     percent = used.bytes * 100 // limits.usable_bytes if limits.usable_bytes else 100
     if limits.usable_inodes is not None:
         files = used.inodes * 100 // limits.usable_inodes if limits.usable_inodes else 100

@@ -8,7 +8,7 @@ from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class BaseCandidate:
     """A complete cached commit of the same project on the same volume."""
 
     cached_id: str
@@ -19,7 +19,7 @@ class Candidate:
     volume_id: str = ""
 
 
-def rank_bases(candidates: Sequence[Candidate], dataset_id: str, ancestors: Sequence[str]) -> list[Candidate]:
+def rank_bases(candidates: Sequence[BaseCandidate], dataset_id: str, ancestors: Sequence[str]) -> list[BaseCandidate]:
     """The best first: ancestors in the order given (nearest first), the dataset's newest, then other datasets'.
 
     Only those of the same dataset are worth comparing trees with; the others are for linking alone.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from millpond.decide.account import Account
+from millpond.decide.account import SpaceAccount
 from millpond.decide.admission import why_stays
-from millpond.decide.eviction import Limits, idle_limit, plan_evictions
+from millpond.decide.eviction import VolumeLimits, idle_limit, plan_evictions
 from millpond.decide.stock import Stock, evictable, needed_bases, rooms, shares_of
 from millpond.model.cached_state import CachedState
 from millpond.model.quantity import format_seconds
@@ -31,9 +31,9 @@ class Forecast:
     stays: tuple[Step, ...]
 
 
-def forecast(limits: Limits, stock: Stock, now: datetime) -> Forecast:
+def forecast(limits: VolumeLimits, stock: Stock, now: datetime) -> Forecast:
     """Commits being evicted, those of the next round, those that become idle, in this order; then those that stay."""
-    account = Account(Stock(stock.held, stock.measured, stock.limits))
+    account = SpaceAccount(Stock(stock.held, stock.measured, stock.limits))
     goes = [
         Step(one.id, now, None, "being evicted", one.reserved_bytes)
         for one in stock.held

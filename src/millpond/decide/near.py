@@ -9,7 +9,7 @@ from millpond.model.topology import GBIT, Link
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class NearRule:
     """A link is near with at least this bandwidth and, if its latency is known, at most this latency."""
 
     bits_per_second: int = 10 * GBIT
@@ -42,7 +42,7 @@ class Look:
     problem: str | None = None
 
 
-def nearness(a: str, b: str, link: Link | None, rule: Rule) -> Nearness:
+def nearness(a: str, b: str, link: Link | None, rule: NearRule) -> Nearness:
     """Nearness of two sites by name; `link` is the link between them, if known."""
     if a == b:
         return Nearness(True, f"both are at site {a}")

@@ -14,7 +14,7 @@ NOTHING_NAMES_IT = "nothing refers to it"
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RetentionRule:
     """Of each branch the newest `keep_last` commits, and those younger than `keep_days`; at least one of the two."""
 
     keep_last: int | None = None
@@ -54,7 +54,7 @@ def retain(
     refs: Sequence[RefSeen],
     *,
     named: Mapping[str, str],
-    rule: Rule | None,
+    rule: RetentionRule | None,
     now: datetime,
 ) -> Retained:
     """Every commit of one dataset, with one reason each. `named` are commits that others need, and who that is.
@@ -81,7 +81,9 @@ def retain(
     return Retained({commit_id: why for commit_id, why in stays.items() if commit_id in known}, goes)
 
 
-def _kept_behind(ref: RefSeen, commit: CommitSeen, number: int, rule: Rule | None, now: datetime) -> str | None:
+def _kept_behind(
+    ref: RefSeen, commit: CommitSeen, number: int, rule: RetentionRule | None, now: datetime
+) -> str | None:
     """Why a commit stays that `ref` reaches, `number` commits behind it; None if the rule lets it go."""
     if rule is None:
         return f"in the history of {ref.type.value} {ref.name}"

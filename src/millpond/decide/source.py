@@ -19,7 +19,7 @@ _GB = 10**9
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class FillWay:
     """One possible source. `bytes_per_second` is measured, or else the configured bandwidth of the link."""
 
     id: str  # `lake`, or of a volume
@@ -31,7 +31,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class FillSource:
     """The chosen source, with a sentence for each one considered."""
 
     id: str
@@ -43,8 +43,8 @@ class Source:
 
 
 def choose_source(
-    lake: Way, volumes: Sequence[Way], missing_bytes: int, *, seconds_per_unit: float = SECONDS_PER_UNIT
-) -> Source:
+    lake: FillWay, volumes: Sequence[FillWay], missing_bytes: int, *, seconds_per_unit: float = SECONDS_PER_UNIT
+) -> FillSource:
     """The cheapest source in time and money; ties: the lake first, then by name."""
     usable = [way for way in volumes if way.obstacle is None and way.bytes_per_second]
     ranked = sorted(usable, key=lambda way: (_cost(way, missing_bytes, seconds_per_unit), way.name))
@@ -56,15 +56,15 @@ def choose_source(
     chosen = lake if takes_lake or best is None else best
     others = [way for way in (lake, *sorted(volumes, key=lambda way: way.name)) if way is not chosen]
     first = f"fetched from {chosen.name}: {_described(chosen, missing_bytes)}"
-    return Source(chosen.id, (first, *(f"not from {way.name}: {_described(way, missing_bytes)}" for way in others)))
+    return FillSource(chosen.id, (first, *(f"not from {way.name}: {_described(way, missing_bytes)}" for way in others)))
 
 
-def _cost(way: Way, missing_bytes: int, seconds_per_unit: float) -> float:
+def _cost(way: FillWay, missing_bytes: int, seconds_per_unit: float) -> float:
     seconds = expected_seconds(missing_bytes, way.bytes_per_second) or 0.0
     return seconds + way.price_per_gb * missing_bytes / _GB * seconds_per_unit
 
 
-def _described(way: Way, missing_bytes: int) -> str:
+def _described(way: FillWay, missing_bytes: int) -> str:
     if way.obstacle is not None:
         return way.obstacle
     if not way.bytes_per_second:

@@ -16,7 +16,7 @@ from millpond.model.volume import Share
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class StockedCommit:
     """A cached commit of a volume."""
 
     id: str
@@ -74,7 +74,7 @@ class Room:
 class Stock:
     """All cached commits of a volume, measured sizes, and limits of projects."""
 
-    held: Sequence[Held] = ()
+    held: Sequence[StockedCommit] = ()
     measured: Sequence[Share] = ()
     limits: Mapping[str, int] = field(default_factory=dict)  # bytes by project id
 
@@ -153,7 +153,7 @@ def project_rooms(stock: Stock) -> dict[str, Room]:
     return found
 
 
-def evictable(stock: Stock, *, besides: Collection[str] = ()) -> list[Held]:
+def evictable(stock: Stock, *, besides: Collection[str] = ()) -> list[StockedCommit]:
     """Evictable commits in order: least recently used first; ties: the cheapest to fetch again."""
     stays = needed_bases(stock) | set(besides)
     found = [one for one in stock.held if one.may_go and one.id not in stays]
@@ -165,7 +165,7 @@ def needed_bases(stock: Stock) -> set[str]:
     return {one.base_id for one in linking(stock) if one.base_id is not None}
 
 
-def linking(stock: Stock, *, leaving: bool = False) -> list[Held]:
+def linking(stock: Stock, *, leaving: bool = False) -> list[StockedCommit]:
     """Commits that link files of another and were not measured since, so that the shared size is unknown.
 
     In the order of requests, so that bases come first; `leaving`: include those being evicted, which still have

@@ -25,7 +25,7 @@ _LEAST_WEIGHT = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class VolumeCandidate:
     """One volume to choose from."""
 
     id: str
@@ -56,29 +56,29 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class VolumeChoice:
     """Volumes that can hold the commit, best first, and the reason against each of the others."""
 
-    ranked: tuple[Candidate, ...]
+    ranked: tuple[VolumeCandidate, ...]
     reasons: tuple[str, ...]
     refused: tuple[str, ...]
 
     @property
-    def best(self) -> Candidate | None:
+    def best(self) -> VolumeCandidate | None:
         return self.ranked[0] if self.ranked else None
 
 
-def choose_volume(candidates: Sequence[Candidate]) -> Choice:
+def choose_volume(candidates: Sequence[VolumeCandidate]) -> VolumeChoice:
     """Rank the volumes. The result does not depend on the order of candidates."""
     ordered = sorted(candidates, key=lambda one: one.name)
     refused = tuple(f"{one.name}: {reason}" for one in ordered if (reason := obstacle(one)))
     usable = [one for one in ordered if obstacle(one) is None]
     usual = median(known) if (known := [c.bytes_per_second for c in usable if c.bytes_per_second]) else _UNMEASURED
     ranked = tuple(sorted(usable, key=lambda one: _rank(one, usual)))
-    return Choice(ranked, _why(ranked, usual) if ranked else (), refused)
+    return VolumeChoice(ranked, _why(ranked, usual) if ranked else (), refused)
 
 
-def obstacle(one: Candidate) -> str | None:
+def obstacle(one: VolumeCandidate) -> str | None:
     """Why the commit cannot go to this volume; None if it can."""
     if one.problem is not None:
         return one.problem
@@ -87,19 +87,19 @@ def obstacle(one: Candidate) -> str | None:
     return None if one.is_there else one.refusal
 
 
-def _rank(one: Candidate, usual: float) -> tuple[int, bool, int, bool, int, str]:
+def _rank(one: VolumeCandidate, usual: float) -> tuple[int, bool, int, bool, int, str]:
     there = 0 if one.state is CachedState.READY else 1 if one.state is CachedState.FILLING else 2
     weight = round(log2(_weight(one, usual)))
     return 3 if one.held_up else there, one.evicts > 0, weight, one.base is None, -one.free_bytes, one.name
 
 
-def _weight(one: Candidate, usual: float) -> float:
+def _weight(one: VolumeCandidate, usual: float) -> float:
     """In seconds. Below one second the time makes no difference, the tier does."""
     seconds = max(1.0, one.fetch_bytes / (one.bytes_per_second or usual))
     return max(_LEAST_WEIGHT, seconds * one.tier_price / one.tier_throughput)
 
 
-def _why(ranked: Sequence[Candidate], usual: float) -> tuple[str, ...]:
+def _why(ranked: Sequence[VolumeCandidate], usual: float) -> tuple[str, ...]:
     """Reasons for the first choice."""
     best = ranked[0]
     others = ranked[1:]
@@ -134,7 +134,7 @@ def _why(ranked: Sequence[Candidate], usual: float) -> tuple[str, ...]:
     return tuple(reasons)
 
 
-def _compared(best: Candidate, next_best: Candidate, usual: float) -> str:
+def _compared(best: VolumeCandidate, next_best: VolumeCandidate, usual: float) -> str:
     """The reason against the second choice, in one sentence."""
     if next_best.evicts and not best.evicts:
         return f"{next_best.name}, the next best, would have to evict {next_best.evicts} first"

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 
-from millpond.lake.ignore_patterns import Rule, rule_of
+from millpond.lake.ignore_patterns import IgnoreRule, rule_of
 
 
 def chooser(patterns: Sequence[str]) -> Callable[[bytes], bool]:
@@ -17,7 +17,7 @@ def chooser(patterns: Sequence[str]) -> Callable[[bytes], bool]:
     return lambda path: _is_chosen(rules, path)
 
 
-def _is_chosen(rules: Sequence[Rule], path: bytes) -> bool:
+def _is_chosen(rules: Sequence[IgnoreRule], path: bytes) -> bool:
     """The first rule decides that is about it, or about a directory above it."""
     *above, _ = accumulate(path.split(b"/"), lambda parent, name: parent + b"/" + name)
     for rule in rules:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from millpond.errors import Forbidden
-from millpond.lake.ignore_patterns import Rule, rule_of
+from millpond.lake.ignore_patterns import IgnoreRule, rule_of
 from millpond.lake.long_paths import open_at
 from millpond.model.path import to_text
 
@@ -32,7 +32,7 @@ _FLAGS = (
 class IgnoreRules:
     """The rules of one directory and those above it; the deepest rule that says anything decides."""
 
-    layers: tuple[tuple[bytes, tuple[Rule, ...]], ...] = ()
+    layers: tuple[tuple[bytes, tuple[IgnoreRule, ...]], ...] = ()
 
     @classmethod
     def everywhere(cls, lines: Sequence[str]) -> IgnoreRules:
@@ -58,7 +58,7 @@ class IgnoreRules:
         return False
 
 
-def _rules(lines: Iterable[bytes]) -> tuple[Rule, ...]:
+def _rules(lines: Iterable[bytes]) -> tuple[IgnoreRule, ...]:
     return tuple(rule for line in lines if (rule := rule_of(line)) is not None)
 
 

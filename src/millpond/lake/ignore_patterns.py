@@ -26,7 +26,7 @@ _CLASSES = {
 }
 
 
-class Rule(NamedTuple):
+class IgnoreRule(NamedTuple):
     """`!` makes it `keeps`; without a slash (but at its end) it is about names, wherever they are."""
 
     regex: re.Pattern[bytes]
@@ -40,7 +40,7 @@ class Rule(NamedTuple):
         return self.regex.fullmatch(path.rpartition(b"/")[2] if self.names_only else path) is not None
 
 
-def rule_of(line: bytes) -> Rule | None:
+def rule_of(line: bytes) -> IgnoreRule | None:
     """None for comments, blank lines, and what can match nothing."""
     text = _without_trailing_spaces(line)
     if text.startswith(b"#"):
@@ -54,7 +54,7 @@ def rule_of(line: bytes) -> Rule | None:
         regex = _translated(text.removeprefix(b"/"))
     except _Unmatchable:
         return None
-    return Rule(re.compile(regex, re.DOTALL), keeps, directories_only, names_only) if regex else None
+    return IgnoreRule(re.compile(regex, re.DOTALL), keeps, directories_only, names_only) if regex else None
 
 
 class _Unmatchable(Exception):

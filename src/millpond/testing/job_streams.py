@@ -12,7 +12,7 @@ from typing import Any
 
 from millpond.agent.drivers import Driver
 from millpond.agent.stream import Stream
-from millpond.agent.tunnels import Tunnels
+from millpond.agent.tunnels import AgentTunnels
 from millpond.wire.desired import DesiredTunnel
 
 _WITHIN = 120.0
@@ -77,7 +77,7 @@ class Beside:
 
         self._count += 1
         tunnel = DesiredTunnel(id=f"t{self._count}", placement_id=self._placement.name, **wanted)
-        tunnels = Tunnels(self._driver, lambda _: self._placement, connect)
+        tunnels = AgentTunnels(self._driver, lambda _: self._placement, connect)
         tunnels.reconcile([tunnel], {self._placement.name})
         yield stream
 

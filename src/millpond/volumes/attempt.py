@@ -21,7 +21,7 @@ _NAME = re.compile(r"(\d+)-([^-]+)-[0-9a-f]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class FillAttempt:
     """One try at filling or evicting one commit, under a number that the server gave."""
 
     volume: CacheVolume
@@ -46,7 +46,7 @@ class Attempt:
             return aside is None or remove_tree(aside)
 
 
-def begin_attempt(volume: CacheVolume, place: CommitPlace, number: int) -> Attempt:
+def begin_attempt(volume: CacheVolume, place: CommitPlace, number: int) -> FillAttempt:
     """A new directory for this attempt, which has taken over whatever earlier ones at this commit have left.
 
     After this no earlier attempt can publish or evict the commit any more. DiskFull only when nothing is left that was
@@ -59,7 +59,7 @@ def begin_attempt(volume: CacheVolume, place: CommitPlace, number: int) -> Attem
         for other in _of_commit(volume, place.commit_id):
             if other != path:
                 _take_over(other, path, path / "older")
-        return Attempt(volume, number, place, path)
+        return FillAttempt(volume, number, place, path)
 
 
 def set_aside_attempts(volume: CacheVolume, *, wanted: Collection[int]) -> None:

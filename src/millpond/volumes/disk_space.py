@@ -15,7 +15,7 @@ from pathlib import Path
 from millpond.errors import DiskFull
 from millpond.lake.transfer import Moved, Progress
 from millpond.model.quantity import format_bytes
-from millpond.volumes.attempt import Attempt
+from millpond.volumes.attempt import FillAttempt
 from millpond.volumes.measure import BLOCK, everything
 from millpond.volumes.volume import CacheVolume, Space, explained
 
@@ -38,7 +38,7 @@ class Needed:
     reserve_inodes: int = 0
 
 
-def check_room(attempt: Attempt, needed: Needed) -> None:
+def check_room(attempt: FillAttempt, needed: Needed) -> None:
     """NoRoomYet unless it fits. What this attempt and earlier ones at the commit have made counts as free."""
     volume = attempt.volume
     with explained(volume):
@@ -61,7 +61,7 @@ class RoomWatch:
     """
 
     def __init__(
-        self, attempt: Attempt, needed: Needed, progress: Progress, *, clock: Callable[[], float] = time.monotonic
+        self, attempt: FillAttempt, needed: Needed, progress: Progress, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._attempt, self._needed, self._progress, self._clock = attempt, needed, progress, clock
         self._next = clock() + LOOK_SECONDS

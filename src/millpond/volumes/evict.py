@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from millpond.volumes.attempt import Attempt
+from millpond.volumes.attempt import FillAttempt
 from millpond.volumes.volume import CacheVolume, appears, explained, recognise, sync_directory
 
 # So often and so long is waited until nothing changes any more, because no system tells when it has given back what was
@@ -15,7 +15,7 @@ from millpond.volumes.volume import CacheVolume, appears, explained, recognise, 
 _SETTLING, _SETTLE_SECONDS = 10, 0.02
 
 
-def evict(attempt: Attempt) -> bool:
+def evict(attempt: FillAttempt) -> bool:
     """Unpublish the commit and free its bytes. Evicting what is not there is success; so is doing it twice.
 
     When it returns the commit is no longer published, even after a power cut. False: some bytes cannot be removed yet

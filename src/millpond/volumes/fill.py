@@ -17,7 +17,7 @@ from millpond.lake.nursery import Nursery
 from millpond.lake.pages import Page
 from millpond.lake.reader import room_for_pages
 from millpond.lake.transfer import Downloader, Progress
-from millpond.volumes.attempt import Attempt
+from millpond.volumes.attempt import FillAttempt
 from millpond.volumes.bases import BaseTree
 from millpond.volumes.disk_space import NoRoomYet
 from millpond.volumes.kept_pages import KeptSource
@@ -41,7 +41,7 @@ class Filled:
 
 
 def fill(
-    attempt: Attempt,
+    attempt: FillAttempt,
     tree: str,
     source: Downloader,
     *,
@@ -75,7 +75,7 @@ def fill(
     return filled
 
 
-def publish(attempt: Attempt) -> None:
+def publish(attempt: FillAttempt) -> None:
     """Make the attempt's tree durable, then visible, by one rename. Publishing what is published is success."""
     with explained(attempt.volume):
         target = attempt.volume.commit(attempt.place)
@@ -113,7 +113,7 @@ def sync_file_system(path: Path) -> None:
 
 
 def _make(
-    attempt: Attempt,
+    attempt: FillAttempt,
     tree: str,
     source: KeptSource,
     bases: Sequence[BaseTree],

@@ -18,7 +18,7 @@ from pathlib import Path
 from millpond.lake.fetch import FetchOptions, fetch_tree
 from millpond.lake.target import CACHED_MTIME_NS
 from millpond.lake.transfer import Downloader, Progress
-from millpond.volumes.attempt import Attempt
+from millpond.volumes.attempt import FillAttempt
 from millpond.volumes.remove import remove_tree
 from millpond.volumes.volume import PASSABLE
 
@@ -26,7 +26,7 @@ _TIMES = (CACHED_MTIME_NS, CACHED_MTIME_NS)
 
 
 @dataclass(slots=True)
-class Damage:
+class CacheDamage:
     """Paths of a published commit: `wrong` ones are fetched anew, `surplus` ones do not belong there.
 
     `shared` are the inodes of wrong files that other commits may have too.
@@ -48,7 +48,7 @@ class Healer:
 
     def __init__(
         self,
-        attempt: Attempt,
+        attempt: FillAttempt,
         tree: str,
         source: Downloader,
         others: Sequence[Path],
@@ -61,7 +61,7 @@ class Healer:
         self._others = others
         self._progress = progress
 
-    def heal(self, damage: Damage) -> int:
+    def heal(self, damage: CacheDamage) -> int:
         """Put all of it right; the bytes that came over the network for that. `progress` may raise to end it."""
         fresh = self._work / f"fresh-{secrets.token_hex(4)}"
         fresh.mkdir()

@@ -24,7 +24,7 @@ from millpond.lake.target import CACHED_MTIME_NS, Target
 from millpond.volumes.bases import FILES, Base, BaseTree, changes_since
 from millpond.volumes.link_process import Links
 from millpond.volumes.linking import Linkers
-from millpond.volumes.reuse_file import COMPARED, MODES, Candidate, is_taken
+from millpond.volumes.reuse_file import COMPARED, MODES, ReusableFile, is_taken
 
 _THREADS = 2
 # Files that one thread makes at a time, and a process links at least and at most.
@@ -171,15 +171,15 @@ class _Plan:
             missing = [number for number in missing if self.rows[number][1] not in FILES]
         return linked, others, missing
 
-    def candidates(self, number: int) -> Iterator[Candidate]:
+    def candidates(self, number: int) -> Iterator[ReusableFile]:
         for base, paths in self.bases:
             path = paths[number]
             if path is not None:
-                yield Candidate(base.directory, path, is_elsewhere=base.is_elsewhere)
+                yield ReusableFile(base.directory, path, is_elsewhere=base.is_elsewhere)
         path, kind, *_ = self.rows[number]
         if kind in FILES:
             for directory in self.older:
-                yield Candidate(directory, path, is_trusted=False)
+                yield ReusableFile(directory, path, is_trusted=False)
 
 
 def _cut(rows: Sequence[Row], numbers: list[int]) -> Iterator[list[int]]:

@@ -21,7 +21,7 @@ COMPARED = stat.S_IFMT(0xFFFF) | 0o555
 MODES = {int(Kind.FILE): stat.S_IFREG | 0o444, int(Kind.EXECUTABLE): stat.S_IFREG | 0o555}
 
 
-class Candidate(NamedTuple):
+class ReusableFile(NamedTuple):
     """A file that may have the content of an entry, below an open directory."""
 
     directory: int
@@ -31,7 +31,7 @@ class Candidate(NamedTuple):
     is_elsewhere: bool = False
 
 
-def is_taken(candidate: Candidate, row: Row, into: Target) -> bool:
+def is_taken(candidate: ReusableFile, row: Row, into: Target) -> bool:
     """Make the entry from this file if it looks right; False if it does not, or cannot be taken."""
     return _looks_right(candidate, row) and _take(candidate, row, into)
 
@@ -64,7 +64,7 @@ def has_mode(mode: int, kind: int) -> bool:
     return mode & COMPARED == MODES[kind]
 
 
-def _looks_right(candidate: Candidate, row: Row) -> bool:
+def _looks_right(candidate: ReusableFile, row: Row) -> bool:
     """Whether a file is there, finished and untouched since: the last thing that whoever made it did was its time."""
     try:
         found = os.stat(candidate.path, dir_fd=candidate.directory, follow_symlinks=False)
@@ -73,7 +73,7 @@ def _looks_right(candidate: Candidate, row: Row) -> bool:
     return found.st_size == row[3] and found.st_mtime_ns == CACHED_MTIME_NS and has_mode(found.st_mode, row[1])
 
 
-def _take(candidate: Candidate, row: Row, into: Target) -> bool:
+def _take(candidate: ReusableFile, row: Row, into: Target) -> bool:
     """Link the file; where that is not possible, copy it. What lies elsewhere is always copied, and checked."""
     directory, path, is_trusted, is_elsewhere = candidate
     if is_elsewhere:

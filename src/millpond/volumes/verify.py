@@ -15,9 +15,9 @@ from millpond.lake.target import CACHED_MTIME_NS
 from millpond.lake.transfer import Downloader, Meter, Progress
 from millpond.model.path import to_text
 from millpond.model.tree import Content, Entry, Kind
-from millpond.volumes.attempt import Attempt
+from millpond.volumes.attempt import FillAttempt
 from millpond.volumes.fill import sync_file_system
-from millpond.volumes.heal import Damage, Healer
+from millpond.volumes.heal import CacheDamage, Healer
 from millpond.volumes.reuse_file import has_mode, is_content
 from millpond.volumes.volume import PASSABLE, CommitPlace, check, explained
 
@@ -46,7 +46,7 @@ class Checked:
 
 
 def verify(
-    attempt: Attempt,
+    attempt: FillAttempt,
     tree: str,
     source: Downloader,
     others: Sequence[CommitPlace],
@@ -79,7 +79,7 @@ def verify(
 class _Verification:
     def __init__(
         self,
-        attempt: Attempt,
+        attempt: FillAttempt,
         tree: str,
         source: Downloader,
         others: Sequence[CommitPlace],
@@ -92,7 +92,7 @@ class _Verification:
         self._meter = Meter(progress)
         self._read = 0  # of the file that is being checked
         self._checked = Checked()
-        self._damage = Damage()
+        self._damage = CacheDamage()
         trees = [attempt.volume.commit(place) for place in others if place != attempt.place]
         self._healer = Healer(attempt, tree, source, trees, lambda moved: self._meter.add())
 
@@ -147,7 +147,7 @@ class _Verification:
         if len(self._damage):
             self._checked.fetched_bytes += self._healer.heal(self._damage)
             self._checked.healed += len(self._damage)
-            self._damage = Damage()
+            self._damage = CacheDamage()
 
     def _mended(self, path: bytes) -> None:
         """Only its permissions were wrong, and are right now."""

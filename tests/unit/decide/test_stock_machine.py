@@ -14,10 +14,10 @@ from datetime import timedelta
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from millpond.decide.admission import Admit, Asked, Space, admit, fills_to_start, usable_room
-from millpond.decide.eviction import Limits, plan_evictions
+from millpond.decide.admission import Admit, Asked, VolumeSpace, admit, fills_to_start, usable_room
+from millpond.decide.eviction import VolumeLimits, plan_evictions
 from millpond.decide.forecast import forecast
-from millpond.decide.stock import Held, Room, Stock, evictable, freed_by, linking, shares_of, used_room
+from millpond.decide.stock import Room, Stock, StockedCommit, evictable, freed_by, linking, shares_of, used_room
 from millpond.model.cached_state import CachedState
 from millpond.model.quantity import DAY
 from millpond.model.volume import Share
@@ -89,7 +89,7 @@ class StockMachine(RuleBasedStateMachine):
         self.hours += hours
         stock = self.stock()
         usable = usable_room(self.space(), stock)
-        limits = Limits(usable.bytes, DAY, 80, 50, usable.inodes)
+        limits = VolumeLimits(usable.bytes, DAY, 80, 50, usable.inodes)
         now = NOON + timedelta(hours=self.hours)
         plan = plan_evictions(limits, stock, now)
         assert len({evict.id for evict in plan}) == len(plan)
@@ -248,15 +248,15 @@ class StockMachine(RuleBasedStateMachine):
     def on_disk(self, project: str | None = None) -> Room:
         return self.size({one for one in self.there | self.writing if project in (None, TREES[one][0])})
 
-    def space(self) -> Space:
+    def space(self) -> VolumeSpace:
         """What the agent measures now."""
         real = self.on_disk()
         free, inodes = DISK - real.bytes, INODES - real.inodes
-        return Space("nfs", CAPACITY, RESERVE, free, DISK, inodes_total=INODES, inodes_free=inodes)
+        return VolumeSpace("nfs", CAPACITY, RESERVE, free, DISK, inodes_total=INODES, inodes_free=inodes)
 
     def stock(self) -> Stock:
         held = [
-            Held(
+            StockedCommit(
                 id=name,
                 name=name,
                 state=row.state,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from millpond.lake.transfer import Moved
-from millpond.volumes.attempt import Attempt, begin_attempt
+from millpond.volumes.attempt import FillAttempt, begin_attempt
 from millpond.volumes.disk_space import Needed, NoRoomYet, RoomWatch, check_room, left_by
 from millpond.volumes.volume import CacheVolume, CommitPlace, Space, adopt
 
@@ -110,7 +110,7 @@ def test_what_a_fill_has_written_itself_is_no_shortage(volume: CacheVolume, monk
     watch(Moved())
 
 
-def interrupted(volume: CacheVolume) -> Attempt:
+def interrupted(volume: CacheVolume) -> FillAttempt:
     """The second attempt at a commit whose first ended with three files, one of them linked from a published one."""
     first = begin_attempt(volume, PLACE, 1)
     first.tree.mkdir()

@@ -17,7 +17,7 @@ from millpond.testing.lake import DirectLake, Thing, read_things, write_things
 from millpond.volumes.attempt import begin_attempt
 from millpond.volumes.bases import BaseTree
 from millpond.volumes.fill import FillCancelled, fill
-from millpond.volumes.heal import Damage, Healer
+from millpond.volumes.heal import CacheDamage, Healer
 from millpond.volumes.remove import remove_tree
 from millpond.volumes.reuse_file import is_content
 from millpond.volumes.verify import Checked, verify
@@ -112,7 +112,7 @@ def test_a_number_that_another_file_has_got_meanwhile_is_not_what_was_shared(
 ) -> None:
     """Somebody else has healed the damaged file, and the file system gave its inode to a file that is right."""
     innocent = volume.commit(SECOND) / "a/b/c.txt"
-    damage_seen = Damage(wrong=[b"a/d"], shared={innocent.stat().st_ino: b"a/d"})
+    damage_seen = CacheDamage(wrong=[b"a/d"], shared={innocent.stat().st_ino: b"a/d"})
     attempt = begin_attempt(volume, FIRST, 9)
     Healer(attempt, tree, lake, [volume.commit(SECOND)]).heal(damage_seen)
     attempt.remove()
@@ -135,7 +135,7 @@ def test_it_ends_in_the_middle_of_a_large_file_and_of_a_fetch_when_it_is_not_wan
     damage(volume.commit(FIRST) / "a/d", b"rotten   ")
     attempt = begin_attempt(volume, FIRST, 9)
     with pytest.raises(FillCancelled):
-        Healer(attempt, tree, lake, [], end).heal(Damage(wrong=[b"a/d"]))
+        Healer(attempt, tree, lake, [], end).heal(CacheDamage(wrong=[b"a/d"]))
     attempt.remove()
     check(volume, tree, lake)
     assert_whole(volume)

@@ -6,7 +6,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from millpond.agent.drivers.choose import Machine
+from millpond.agent.drivers.choose import AgentMachine
 from millpond.agent.drivers.options import Given, Options, checked
 from millpond.agent.drivers.process import ProcessDriver
 
@@ -18,7 +18,7 @@ class NiceOptions(Options):
 
 
 class NiceDriver(ProcessDriver):
-    def __init__(self, machine: Machine, level: int) -> None:
+    def __init__(self, machine: AgentMachine, level: int) -> None:
         super().__init__([machine.node], machine.isolation)
         # Linux keeps a priority per thread, and processes inherit it from the thread that starts them.
         self._starter = ThreadPoolExecutor(1, "nice", initializer=os.nice, initargs=(level,))
@@ -31,5 +31,5 @@ class NiceDriver(ProcessDriver):
         self._starter.submit(super().start, directory).result()
 
 
-def open_driver(machine: Machine, options: Given) -> NiceDriver:
+def open_driver(machine: AgentMachine, options: Given) -> NiceDriver:
     return NiceDriver(machine, checked(NiceOptions, options, "nice").level)

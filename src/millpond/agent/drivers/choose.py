@@ -14,7 +14,7 @@ from millpond.wire.observed import NodeFacts
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class AgentMachine:
     """Where the agent itself runs: what a driver without a cluster runs jobs on, where placements lie, and how far
     jobs can be kept apart there."""
 
@@ -23,7 +23,7 @@ class Machine:
     isolation: Isolation = field(default_factory=Isolation)
 
 
-def open_driver(name: str, machine: Machine, options: Given) -> Driver:
+def open_driver(name: str, machine: AgentMachine, options: Given) -> Driver:
     """Raises BadRequest for an unknown driver or option, SetupError when the engine cannot be used from here."""
     known = plugins.names(plugins.DRIVERS)
     if name not in known:

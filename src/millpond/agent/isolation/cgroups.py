@@ -28,7 +28,7 @@ _REMOVE_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class CgroupLimits:
     """What was asked for; 0 for no limit."""
 
     cpu: int = 0
@@ -45,7 +45,7 @@ class Cgroups:
     def has_memory(self) -> bool:
         return "memory" in self.parents or "" in self.parents
 
-    def make(self, placement: str, limits: Limits) -> tuple[str, ...]:
+    def make(self, placement: str, limits: CgroupLimits) -> tuple[str, ...]:
         """The directories of the placement, made with its limits. OSError where the kernel does not take them."""
         made: list[str] = []
         for controller, parent in self.parents.items():
@@ -119,7 +119,7 @@ def _removed(directory: Path) -> bool:
     return True
 
 
-def _settings(controller: str, limits: Limits) -> dict[str, str]:
+def _settings(controller: str, limits: CgroupLimits) -> dict[str, str]:
     most = str(limits.memory_bytes)
     settings: dict[str, dict[str, str]] = {
         "memory": {"memory.limit_in_bytes": most} if limits.memory_bytes else {},

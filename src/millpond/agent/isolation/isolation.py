@@ -15,9 +15,9 @@ from typing import Any
 
 from millpond.agent.isolation import cgroups
 from millpond.agent.isolation.accounts import Accounts
-from millpond.agent.isolation.cgroups import Cgroups, Limits
+from millpond.agent.isolation.cgroups import CgroupLimits, Cgroups
 from millpond.agent.isolation.outputs import take_back
-from millpond.agent.isolation.view import View, closed_above, programs, view_of
+from millpond.agent.isolation.view import FileView, closed_above, programs, view_of
 from millpond.agent.keeper import confine
 from millpond.agent.prepare import WRITABLE
 from millpond.agent.spec import Spec, write_private
@@ -80,7 +80,7 @@ class Isolation:
     def prepare(self, directory: Path, spec: Spec) -> None:
         """Make a prepared placement ready for its account, and write what the keeper has to do for it."""
         uid, own = self.hand_over(directory, spec)
-        limits = Limits(spec.asked.cpu, spec.asked.memory_bytes)
+        limits = CgroupLimits(spec.asked.cpu, spec.asked.memory_bytes)
         groups = self.limits.make(spec.placement, limits) if self.limits else ()
         asked = format_bytes(spec.asked.memory_bytes)
         how: dict[str, Any] = {
@@ -106,7 +106,7 @@ class Isolation:
             if any(path.is_relative_to(source) or source.is_relative_to(path) for path in private):
                 raise OSError(f"the directory {mount.source} that it mounts overlaps with Millpond's own directories")
 
-    def _view(self, own: list[Path], spec: Spec) -> View:
+    def _view(self, own: list[Path], spec: Spec) -> FileView:
         return view_of(
             private=[path for paths in self.hidden.values() for path in paths if path.is_dir()],
             own=own,

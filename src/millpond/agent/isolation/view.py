@@ -28,7 +28,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class FileView:
     """See `confine.enter_view`."""
 
     hide: tuple[str, ...]
@@ -43,7 +43,7 @@ def view_of(
     programs: Sequence[Path],
     data: bool,
     mounts: Sequence[Mount] = (),
-) -> View:
+) -> FileView:
     """`private` directories are hidden, and whatever else nobody but its owner enters above what the job needs.
 
     `own` are the job's directories, to write in; `inputs` are shown where they lie and, with `data`, also at the
@@ -62,7 +62,7 @@ def view_of(
         source = str(_real(Path(mount.source)))
         targets_of = [source, *([mount.target] if _is_empty_directory(mount.target) else [])]
         show += [Shown(source, target, writable=mount.writable) for target in targets_of]
-    return View(tuple(map(str, hide)), tuple(show))
+    return FileView(tuple(map(str, hide)), tuple(show))
 
 
 def programs(env: Mapping[str, str]) -> list[Path]:

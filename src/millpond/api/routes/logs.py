@@ -126,7 +126,7 @@ def _headers(part: LogPart) -> dict[str, str]:
     return headers
 
 
-def _attempt(found: logs.Attempt) -> wire.LogAttempt:
+def _attempt(found: logs.LogAttempt) -> wire.LogAttempt:
     return wire.LogAttempt(
         attempt=found.number,
         rank=found.rank,

@@ -39,7 +39,7 @@ def change_user(user: str, body: wire.UserChange, actor: SignedIn, request: Requ
 
     A new password revokes the user's sessions and API tokens, except those of this request.
     """
-    wanted = users.Change(**body.model_dump())
+    wanted = users.UserChange(**body.model_dump())
     changed = users.change(deps, actor, user, wanted, _caller(request, is_own=user == actor.name))
     return wire.User.model_validate(changed)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from millpond.client.attach.bundle import Machine, make_bundle, requirements
+from millpond.client.attach.bundle import RemoteMachine, make_bundle, requirements
 from millpond.client.attach.ssh import Address, FarSide, signed_in
 from millpond.client.computes import create_join_token, get_compute, list_join_tokens
 from millpond.client.http import Api
@@ -24,7 +24,7 @@ _POLL_SECONDS = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class AttachPlan:
     """`server` is the server's address as the far side sees it; `options` go to `mill agent` as they are."""
 
     address: Address
@@ -36,12 +36,12 @@ class Plan:
     compute: str | None = None
 
 
-async def attach(api: Api, plan: Plan, say: Callable[[str], None]) -> Compute:
+async def attach(api: Api, plan: AttachPlan, say: Callable[[str], None]) -> Compute:
     """The compute, once its agent has reported. What went wrong before is told by the error; nothing is retried."""
     async with signed_in(plan.address) as far:
         version = await far.find_python(plan.python)
         about = json.loads(await far.call("look"))
-        there = Machine(about["system"], about["machine"], version, about["libc"])
+        there = RemoteMachine(about["system"], about["machine"], version, about["libc"])
         host = plan.address.host
         say(f"{host}: Python {version[0]}.{version[1]}, {about['system']} {about['machine']}")
         state = f"agents/{secrets.token_hex(4)}"
@@ -57,7 +57,7 @@ async def _bring_certificates(far: FarSide, state: str) -> str:
     return await far.call("write", f"{state}/ca.pem", data=Path(file).read_bytes()) if file else ""
 
 
-async def _check_reaches(far: FarSide, plan: Plan, trusted: str) -> None:
+async def _check_reaches(far: FarSide, plan: AttachPlan, trusted: str) -> None:
     answer = await far.call("reach", f"{plan.server}/healthz", trusted)
     if answer != "ok":
         raise SetupError(
@@ -67,9 +67,9 @@ async def _check_reaches(far: FarSide, plan: Plan, trusted: str) -> None:
         )
 
 
-async def _bring_package(far: FarSide, there: Machine, say: Callable[[str], None]) -> str:
+async def _bring_package(far: FarSide, there: RemoteMachine, say: Callable[[str], None]) -> str:
     """Where it was unpacked. What was brought before is not brought again."""
-    whole = there.can_use_packages_of(Machine.here())
+    whole = there.can_use_packages_of(RemoteMachine.here())
     digest, data = make_bundle(with_packages=whole)
     name = f"packages/{digest}-{there.python[0]}.{there.python[1]}"
     if await far.call("has", name) == "yes":
@@ -89,7 +89,7 @@ async def _bring_package(far: FarSide, there: Machine, say: Callable[[str], None
 
 
 async def _start(
-    api: Api, plan: Plan, far: FarSide, places: tuple[str, str], trusted: str, say: Callable[[str], None]
+    api: Api, plan: AttachPlan, far: FarSide, places: tuple[str, str], trusted: str, say: Callable[[str], None]
 ) -> Compute:
     name, state = places
     site = None if plan.compute else plan.site

@@ -23,7 +23,7 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class RemoteMachine:
     """What compiled packages depend on."""
 
     system: str
@@ -33,11 +33,11 @@ class Machine:
     libc: str
 
     @classmethod
-    def here(cls) -> Machine:
+    def here(cls) -> RemoteMachine:
         libc = " ".join(platform.libc_ver()).strip()
         return cls(platform.system(), platform.machine(), (sys.version_info[0], sys.version_info[1]), libc)
 
-    def can_use_packages_of(self, other: Machine) -> bool:
+    def can_use_packages_of(self, other: RemoteMachine) -> bool:
         """The same, with a C library that is not older."""
         same = (self.system, self.machine, self.python) == (other.system, other.machine, other.python)
         return same and _libc(self.libc) >= _libc(other.libc)

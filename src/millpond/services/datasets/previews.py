@@ -26,7 +26,7 @@ _GRANT = "preview grant"
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownPreview:
     """One document for one person: `host` is the second origin's, `page` the origin that may frame it."""
 
     user: str
@@ -45,20 +45,20 @@ def issue(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, path: str,
         raise BadRequest(f"{path!r} is not HTML or SVG.", hint="Open it on the page, or download it.")
     if actor.user_id is None:
         raise Forbidden("Only people can open previews.")
-    shown = Shown(actor.user_id, dataset.project, dataset.name, commit.id, path, host, page)
+    shown = ShownPreview(actor.user_id, dataset.project, dataset.name, commit.id, path, host, page)
     return tickets.issue(deps.secret, _TICKET, asdict(shown), deps.clock.now())
 
 
 def redeem(deps: Deps, ticket: str, *, host: str) -> str:
     """The grant for a ticket. Forbidden the second time, after a minute, and at another host."""
     now = deps.clock.now()
-    shown = _at_host(Shown(**tickets.redeem(deps.secret, _TICKET, ticket, deps.used_tickets, now)), host)
+    shown = _at_host(ShownPreview(**tickets.redeem(deps.secret, _TICKET, ticket, deps.used_tickets, now)), host)
     return tickets.seal(deps.secret, _GRANT, asdict(shown), expires=now + timedelta(seconds=GRANT_SECONDS))
 
 
-def granted(deps: Deps, grant: str, *, host: str) -> tuple[Shown, files.OpenFile]:
+def granted(deps: Deps, grant: str, *, host: str) -> tuple[ShownPreview, files.OpenFile]:
     """The file, as long as the one it was granted to may see it."""
-    shown = _at_host(Shown(**tickets.unseal(deps.secret, _GRANT, grant, deps.clock.now())), host)
+    shown = _at_host(ShownPreview(**tickets.unseal(deps.secret, _GRANT, grant, deps.clock.now())), host)
     with deps.db.read() as tx:
         user = users.get(tx, shown.user)
         if user is None or user.disabled_at is not None:
@@ -69,7 +69,7 @@ def granted(deps: Deps, grant: str, *, host: str) -> tuple[Shown, files.OpenFile
     return shown, files.open_file(deps, dataset, commit, shown.path)
 
 
-def _at_host(shown: Shown, host: str) -> Shown:
+def _at_host(shown: ShownPreview, host: str) -> ShownPreview:
     if shown.host != host:
         raise Forbidden("This address belongs to another host.")
     return shown

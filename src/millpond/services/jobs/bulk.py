@@ -30,7 +30,7 @@ _CHANGES = {BulkChange.STOP: jobs.stopping, BulkChange.DELETE: jobs.deleting, Bu
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class JobResult:
     """Result for one job: the changed job, or why nothing was done."""
 
     asked: str
@@ -38,7 +38,7 @@ class Outcome:
     problem: MillError | None = None
 
 
-def change(deps: Deps, actor: Actor, project: Project, what: BulkChange, asked: Sequence[str]) -> list[Outcome]:
+def change(deps: Deps, actor: Actor, project: Project, what: BulkChange, asked: Sequence[str]) -> list[JobResult]:
     """Apply the change to each; results come in the order asked. Repeating a change has no effect."""
     found: dict[str, Job] = {}
     problems: dict[str, MillError] = {}
@@ -58,7 +58,7 @@ def change(deps: Deps, actor: Actor, project: Project, what: BulkChange, asked: 
 
 def _outcomes(
     deps: Deps, asked: Sequence[str], found: Mapping[str, Job], problems: Mapping[str, MillError]
-) -> list[Outcome]:
+) -> list[JobResult]:
     with deps.db.read() as tx:
         shown = dict(zip(found, jobs.views(tx, list(found.values()), deps.clock.now()), strict=True))
-    return [Outcome(text, shown.get(text), problems.get(text)) for text in dict.fromkeys(asked)]
+    return [JobResult(text, shown.get(text), problems.get(text)) for text in dict.fromkeys(asked)]

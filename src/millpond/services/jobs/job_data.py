@@ -15,7 +15,7 @@ from millpond.db.caches import CachedView
 from millpond.decide import job_life
 from millpond.decide.job_life import Report
 from millpond.decide.likely_node import likely_node
-from millpond.decide.near import Rule
+from millpond.decide.near import NearRule
 from millpond.decide.score import DATA_SPACE, LOCALITY
 from millpond.errors import DoesNotFit, MillError, NotFound, NotReady, VolumeProblem
 from millpond.model.cached_state import CachedState
@@ -128,7 +128,7 @@ def look_after(deps: Deps, now: datetime) -> None:
 
 
 def _look_after(
-    tx: Connection, job_id: str, volume_ids: Collection[str], rule: Rule, now: datetime
+    tx: Connection, job_id: str, volume_ids: Collection[str], rule: NearRule, now: datetime
 ) -> tuple[Job | None, Sequence[CachedView]]:
     """The job if it changed, and its data, which stays on the volumes where it is leased."""
     job = jobs.lock(tx, job_id)
@@ -153,7 +153,7 @@ def _look_after(
     return (after, found) if job_changes.save(tx, job, after, now) else (None, found)
 
 
-def _serving(tx: Connection, job: Job, rule: Rule, now: datetime) -> Sequence[Volume]:
+def _serving(tx: Connection, job: Job, rule: NearRule, now: datetime) -> Sequence[Volume]:
     """Volumes near the job's compute, for a job that has no lease yet."""
     compute = computes.find(tx, job.status.compute or "")
     return snapshot.serving_volumes(tx, [compute], rule, now)[compute.id] if compute else ()

@@ -13,7 +13,7 @@ from millpond.errors import Forbidden
 from millpond.model.people import Actor
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_streams
-from millpond.services.jobs.job_streams import JobPlace, Target
+from millpond.services.jobs.job_streams import JobPlace, StreamTarget
 from millpond.services.people import tickets
 
 GRANT_SECONDS = 12 * 3600
@@ -58,7 +58,7 @@ def granted(deps: Deps, grant: str, *, host: str) -> Opened:
     return _at_host(Opened(**tickets.unseal(deps.secret, _GRANT, grant, deps.clock.now())), host)
 
 
-def target(deps: Deps, opened: Opened) -> Target:
+def target(deps: Deps, opened: Opened) -> StreamTarget:
     """Where to forward a connection. Raises if the user has lost access or the job has ended."""
     with deps.db.read() as tx:
         user = users.get(tx, opened.user)

@@ -29,7 +29,7 @@ class JobPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class StreamTarget:
     """The agent that runs the job, and the request for it."""
 
     agent_id: str
@@ -38,7 +38,7 @@ class Target:
 
 def exec_target(
     deps: Deps, actor: Actor, place: JobPlace, command: Sequence[str], *, tty: bool, columns: int, rows: int
-) -> Target:
+) -> StreamTarget:
     """Target of a command next to a running job. Members of its project only."""
     if not command or any("\0" in part for part in command):
         raise BadRequest("No command given.", hint="mill exec JOB -- COMMAND")
@@ -47,10 +47,10 @@ def exec_target(
     idle.note_use(deps, found)
     _note(deps, actor, found, "job.exec", command=list(command)[:20])
     size = {"columns": _between(columns, 1, 1000), "rows": _between(rows, 1, 1000)}
-    return Target(placement.agent_id, exec_wanted(placement.id, place.rank, command, tty=tty, **size))
+    return StreamTarget(placement.agent_id, exec_wanted(placement.id, place.rank, command, tty=tty, **size))
 
 
-def port_target(deps: Deps, actor: Actor, place: JobPlace, port: int, *, note: bool = True) -> Target:
+def port_target(deps: Deps, actor: Actor, place: JobPlace, port: int, *, note: bool = True) -> StreamTarget:
     """Target of a connection to a port of a running job. Members of its project only."""
     if not 1 <= port <= _LAST_PORT:
         raise BadRequest(f"Port {port} does not exist: ports are numbers from 1 to 65535.")
@@ -59,7 +59,7 @@ def port_target(deps: Deps, actor: Actor, place: JobPlace, port: int, *, note: b
     idle.note_use(deps, found)
     if note:
         _note(deps, actor, found, "job.port", port=port)
-    return Target(placement.agent_id, port_wanted(placement.id, port, rank=place.rank))
+    return StreamTarget(placement.agent_id, port_wanted(placement.id, port, rank=place.rank))
 
 
 def still_used(deps: Deps, actor: Actor, project: str, job: str) -> None:

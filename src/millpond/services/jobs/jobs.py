@@ -43,7 +43,7 @@ class AttemptView:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class JobChange:
     """A change to a job: the action for the audit log, and a function to the changed job."""
 
     action: str
@@ -113,17 +113,19 @@ def undelete(deps: Deps, actor: Actor, project: Project, text: str) -> JobView:
     return _change(deps, actor, project, text, undeleting(deps, actor))
 
 
-def stopping(deps: Deps, actor: Actor) -> Change:
+def stopping(deps: Deps, actor: Actor) -> JobChange:
     now = deps.clock.now()
-    return Change("job.stop", lambda job: stopped(job, actor, now))
+    return JobChange("job.stop", lambda job: stopped(job, actor, now))
 
 
-def deleting(deps: Deps, actor: Actor) -> Change:
+def deleting(deps: Deps, actor: Actor) -> JobChange:
     now = deps.clock.now()
-    return Change("job.delete", lambda job: stopped(job, actor, now).changed(deleted_at=job.status.deleted_at or now))
+    return JobChange(
+        "job.delete", lambda job: stopped(job, actor, now).changed(deleted_at=job.status.deleted_at or now)
+    )
 
 
-def undeleting(deps: Deps, actor: Actor) -> Change:
+def undeleting(deps: Deps, actor: Actor) -> JobChange:
     oldest = deps.clock.now() - timedelta(days=deps.settings.bin_days)
 
     def restored(job: Job) -> Job:
@@ -131,7 +133,7 @@ def undeleting(deps: Deps, actor: Actor) -> Change:
             raise NotFound(f"Job {job.name!r} cannot be restored: deleted more than {deps.settings.bin_days} days ago.")
         return job.changed(deleted_at=None)
 
-    return Change("job.undelete", restored)
+    return JobChange("job.undelete", restored)
 
 
 def views(tx: Connection, found: Sequence[Job], now: datetime) -> list[JobView]:
@@ -174,7 +176,7 @@ def stopped(job: Job, actor: Actor, now: datetime) -> Job:
     return job_life.request_stop(job, f"Stop requested by {actor.name}.", now)
 
 
-def change(deps: Deps, actor: Actor, project: Project, text: str, wanted: Change) -> tuple[Job, bool]:
+def change(deps: Deps, actor: Actor, project: Project, text: str, wanted: JobChange) -> tuple[Job, bool]:
     """The changed job, and whether anything changed; if so, the caller announces it."""
     now = deps.clock.now()
     with deps.db.write() as tx:
@@ -191,7 +193,7 @@ def change(deps: Deps, actor: Actor, project: Project, text: str, wanted: Change
     return after, changed
 
 
-def _change(deps: Deps, actor: Actor, project: Project, text: str, wanted: Change) -> JobView:
+def _change(deps: Deps, actor: Actor, project: Project, text: str, wanted: JobChange) -> JobView:
     job, changed = change(deps, actor, project, text, wanted)
     job_changes.announce(deps, [job] if changed else [])
     return view(deps, job)

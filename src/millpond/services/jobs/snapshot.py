@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from millpond.db import caches, computes, elastic, jobs, links, nodes, trust, volumes
 from millpond.decide.computes import NearView, Need, NodeView, QueuedJob
-from millpond.decide.near import Rule
+from millpond.decide.near import NearRule
 from millpond.decide.places import Zone, zones_of
 from millpond.model.cached_state import CachedState
 from millpond.model.compute import Compute, Node, Trust
@@ -46,7 +46,7 @@ class World:
         return queued_job(job.id, job.spec, commits_of(job), self.sizes, project_id=job.project_id, project=job.project)
 
 
-def load(tx: Connection, now: datetime, needed: Collection[str], rule: Rule, fill_price: float = 1.0) -> World:
+def load(tx: Connection, now: datetime, needed: Collection[str], rule: NearRule, fill_price: float = 1.0) -> World:
     """One moment: call it in one transaction.
 
     `needed` are the commits that jobs wait for, `rule` says which volumes of other sites are near, `fill_price` what an
@@ -141,7 +141,7 @@ def _cordoned_by(compute: Compute) -> str | None:
 
 
 def serving_volumes(
-    tx: Connection, found: Iterable[Compute], rule: Rule, now: datetime
+    tx: Connection, found: Iterable[Compute], rule: NearRule, now: datetime
 ) -> Mapping[str, Sequence[Volume]]:
     """The volumes that work, are near each compute and seen by its agent; those of its own site first, then by name."""
     return _serving(tx, found, geography.load(tx, rule, now))

@@ -36,12 +36,12 @@ _NAMED = 100
 _UPLOAD_KEPT = timedelta(days=30)
 
 
-class Moved(Exception):
+class CollectedBytes(Exception):
     """Somebody committed since the project was looked at."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CollectionPlan:
     """What goes from one project. Upper pages stand before lower ones."""
 
     project_id: str
@@ -112,7 +112,7 @@ def collect(deps: Deps, actor: Actor, *, dry_run: bool = False, now: bool = Fals
     return Collected(dry_run=False, projects=reports, objects=objects)
 
 
-def collect_project(deps: Deps, project_id: str, policy: Policy) -> Plan | str:
+def collect_project(deps: Deps, project_id: str, policy: Policy) -> CollectionPlan | str:
     """What goes from one project: its rows are gone, its objects doomed. A sentence where nothing could be done."""
     if (why := drift.why_not_collect(deps, project_id)) is not None:
         return why
@@ -128,7 +128,7 @@ def collect_project(deps: Deps, project_id: str, policy: Policy) -> Plan | str:
             remove_pages(deps, plan, policy)
             condemn(deps, plan, policy)
             delete(deps, plan, policy)
-        except Moved:
+        except CollectedBytes:
             continue
         return replace(plan, reviewed=_together(removed, plan.reviewed))
     return "Commits arrive faster than they can be checked; the next collection tries again."
@@ -143,7 +143,7 @@ def remove_commits(deps: Deps, project_id: str, policy: Policy) -> list[Reviewed
     return [item for item in reviewed if set_aside.carry_out(deps, project_id, item, now)]
 
 
-def look(deps: Deps, project_id: str, policy: Policy, *, dry_run: bool = False) -> Plan | str:
+def look(deps: Deps, project_id: str, policy: Policy, *, dry_run: bool = False) -> CollectionPlan | str:
     """Mark, and plan what goes. Without `dry_run` commits that are still there keep what they need, whatever is said
     of them."""
     now = deps.clock.now()
@@ -155,7 +155,7 @@ def look(deps: Deps, project_id: str, policy: Policy, *, dry_run: bool = False) 
     if sequence is None:
         return "The project no longer exists."
     if is_staged:  # packs that only staged artifacts need are marked by nothing
-        raise Moved
+        raise CollectedBytes
     roots = [root for item in reviewed for root in item.roots(without_removable=dry_run)]
     try:
         marks = mark_pages(deps, project_id, roots)
@@ -165,10 +165,10 @@ def look(deps: Deps, project_id: str, policy: Policy, *, dry_run: bool = False) 
     stale = _stale_pages(deps, project_id, marks, stale_pages_before(policy, now))
     going = {page_id for page_id, _ in pages} | set(stale)
     packs = plan_packs(_packs(deps, project_id, marks, going), policy, now)
-    return Plan(project_id, sequence, reviewed, pages, stale, packs)
+    return CollectionPlan(project_id, sequence, reviewed, pages, stale, packs)
 
 
-def remove_pages(deps: Deps, plan: Plan, policy: Policy) -> None:
+def remove_pages(deps: Deps, plan: CollectionPlan, policy: Policy) -> None:
     """Pages that no commit needs, and promised ones nobody waits for any more, become doomed objects."""
     keys = ProjectKeys(plan.project_id)
     now = deps.clock.now()
@@ -185,7 +185,7 @@ def remove_pages(deps: Deps, plan: Plan, policy: Policy) -> None:
             )
 
 
-def condemn(deps: Deps, plan: Plan, policy: Policy) -> None:
+def condemn(deps: Deps, plan: CollectionPlan, policy: Policy) -> None:
     """Nothing needs these packs. A commit that comes in time takes them back."""
     for ids in batches(plan.packs.goes, _AT_ONCE):
         with deps.db.write() as tx:
@@ -196,7 +196,7 @@ def condemn(deps: Deps, plan: Plan, policy: Policy) -> None:
             )  # fmt: skip
 
 
-def delete(deps: Deps, plan: Plan, policy: Policy) -> None:
+def delete(deps: Deps, plan: CollectionPlan, policy: Policy) -> None:
     """From here on there is no way back: whoever builds on these packs sends their content again."""
     for ids in batches(plan.packs.goes, _AT_ONCE):
         with deps.db.write() as tx:
@@ -206,12 +206,14 @@ def delete(deps: Deps, plan: Plan, policy: Policy) -> None:
             collecting.set_state(tx, going, among=states, to=PackState.DELETING, now=deps.clock.now())
 
 
-def _check_sequence(tx: Connection, plan: Plan) -> None:
+def _check_sequence(tx: Connection, plan: CollectionPlan) -> None:
     if projects.lock_sequence(tx, plan.project_id) != plan.sequence:
-        raise Moved
+        raise CollectedBytes
 
 
-def _still_going(tx: Connection, plan: Plan, pack_ids: Sequence[str], policy: Policy, now: datetime) -> list[str]:
+def _still_going(
+    tx: Connection, plan: CollectionPlan, pack_ids: Sequence[str], policy: Policy, now: datetime
+) -> list[str]:
     """Their uploads have not been used since. That no page needs them is part of the statement itself."""
     packs = collecting.packs(tx, plan.project_id, limit=len(pack_ids), only=pack_ids)
     return [pack.id for pack in packs if why_stays(pack, policy, now) is None]
@@ -275,7 +277,7 @@ def _together(removed: Sequence[Reviewed], left: Sequence[Reviewed]) -> list[Rev
     ]
 
 
-def _report(project: str, plan: Plan | str) -> ProjectCollected:
+def _report(project: str, plan: CollectionPlan | str) -> ProjectCollected:
     if isinstance(plan, str):
         return ProjectCollected(project=project, problem=plan)
     going = [

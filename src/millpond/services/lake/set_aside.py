@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from millpond.db import collecting, datasets, promised_pages
 from millpond.db.collecting import CommitRow, DatasetSeen
 from millpond.decide.collection import Mark, Policy, may_remove
-from millpond.decide.retention import Retained, Rule, retain
+from millpond.decide.retention import Retained, RetentionRule, retain
 from millpond.lake.keys import ProjectKeys
 from millpond.services.deps import Deps
 
@@ -75,12 +75,12 @@ def carry_out(deps: Deps, project_id: str, reviewed: Reviewed, now: datetime) ->
     return True
 
 
-def rule_of(retention: Mapping[str, object] | None) -> Rule | None:
+def rule_of(retention: Mapping[str, object] | None) -> RetentionRule | None:
     """A dataset's rule as its row holds it."""
     if retention is None:
         return None
     last, days = retention.get("keep_last"), retention.get("keep_days")
-    return Rule(last if isinstance(last, int) else None, days if isinstance(days, int) else None)
+    return RetentionRule(last if isinstance(last, int) else None, days if isinstance(days, int) else None)
 
 
 def _review(tx: Connection, seen: DatasetSeen, policy: Policy, now: datetime, lineage: Mapping[str, str]) -> Reviewed:

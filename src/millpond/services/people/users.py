@@ -25,7 +25,7 @@ _NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class UserChange:
     """What to change; None leaves it as it is."""
 
     full_name: str | None = None
@@ -73,7 +73,7 @@ def create(deps: Deps, actor: Actor, *, name: str, password: str, full_name: str
     return user
 
 
-def change(deps: Deps, actor: Actor, name: str, wanted: Change, caller: Caller | None = None) -> User:
+def change(deps: Deps, actor: Actor, name: str, wanted: UserChange, caller: Caller | None = None) -> User:
     """Change what `wanted` says. A new password revokes the user's other sessions and, unless told not to, tokens."""
     with deps.db.read() as tx:
         user = _visible(tx, actor, name)
@@ -151,7 +151,7 @@ def _visible(tx: Connection, actor: Actor, name: str) -> User:
     raise access.not_found("user", name, users.names(tx) if actor.is_admin else [actor.name])
 
 
-def _check_may_change(actor: Actor, wanted: Change) -> None:
+def _check_may_change(actor: Actor, wanted: UserChange) -> None:
     if not actor.is_admin and (wanted.is_admin is not None or wanted.disabled is not None):
         raise Forbidden("Only a site administrator may change that.")
 
@@ -190,6 +190,6 @@ def _still_working(name: str, working: Sequence[str]) -> InUse:
     )
 
 
-def _fields(wanted: Change) -> list[str]:
+def _fields(wanted: UserChange) -> list[str]:
     names = ("full_name", "password", "is_admin", "disabled")
     return [name for name in names if getattr(wanted, name) is not None]

@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from millpond.db import links, sites, volume_sightings
-from millpond.decide.near import Look, Nearness, Rule, Serves, nearness, serves
+from millpond.decide.near import Look, Nearness, NearRule, Serves, nearness, serves
 from millpond.model.compute import Compute
 from millpond.model.topology import Link, Sight, ordered
 from millpond.model.volume import Volume
@@ -25,7 +25,7 @@ class Geography:
     names: Mapping[str, str]
     links: Mapping[tuple[str, str], Link]
     sights: Mapping[tuple[str, str], Sight]
-    rule: Rule
+    rule: NearRule
     now: datetime
 
     def link(self, a_id: str, b_id: str) -> Link | None:
@@ -49,14 +49,14 @@ class Geography:
         return serves(volume.name, compute.name, near, look, same_site=compute.site_id == volume.site_id)
 
 
-def load(tx: Connection, rule: Rule, now: datetime) -> Geography:
+def load(tx: Connection, rule: NearRule, now: datetime) -> Geography:
     return Geography(
         names=sites.by_id(tx), links=links.all_links(tx), sights=volume_sightings.all_sights(tx), rule=rule, now=now
     )
 
 
-def rule_of(settings: Settings) -> Rule:
-    return Rule(settings.near_bits_per_second, settings.near_latency_ms)
+def rule_of(settings: Settings) -> NearRule:
+    return NearRule(settings.near_bits_per_second, settings.near_latency_ms)
 
 
 def of_now(tx: Connection, deps: Deps) -> Geography:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from millpond.db import computes as compute_rows
 from millpond.db import sites, volumes
 from millpond.db.sites import SiteCounts
-from millpond.decide.near import Rule, Serves
+from millpond.decide.near import NearRule, Serves
 from millpond.model.people import Actor
 from millpond.services.caches.fills.speed import FillSpeed
 from millpond.services.computes import computes
@@ -47,7 +47,7 @@ class TopologyCompute:
 class Topology:
     """Everything the drawing shows. `rule`: what makes a link near, as this server is set."""
 
-    rule: Rule
+    rule: NearRule
     sites: Sequence[SiteCounts]
     links: Sequence[LinkView]
     volumes: Sequence[TopologyVolume]

@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from millpond.db import agents, links, shares
-from millpond.decide.account import Account
+from millpond.decide.account import SpaceAccount
 from millpond.decide.admission import foreign_bytes, usable_room
 from millpond.decide.stock import Stock, freed_by, shares_of, used_room
 from millpond.model.cached_state import CachedState
@@ -78,7 +78,7 @@ def view_of(tx: Connection, volume: Volume, now: datetime, actor: Actor) -> Volu
 
 def _limits(tx: Connection, volume: Volume, stock: Stock, actor: Actor) -> list[LimitView]:
     """The limits of projects one has a role in, with what each takes."""
-    account = Account(stock)
+    account = SpaceAccount(stock)
     return [
         LimitView(project=limit.project, bytes=limit.bytes, used_bytes=account.used_by[limit.project_id].bytes)
         for limit in shares.limits_of(tx, volume.id)

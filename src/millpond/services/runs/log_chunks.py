@@ -41,7 +41,7 @@ class Log:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class LogView:
     """What a log held at one moment: chunks from some offset on, and the tail behind them."""
 
     chunks: tuple[LogChunk, ...]
@@ -60,13 +60,13 @@ class View:
 
 
 @contextmanager
-def viewed(deps: Deps, log: Log, offset: int = 0, *, limit: int | None = None) -> Iterator[View]:
+def viewed(deps: Deps, log: Log, offset: int = 0, *, limit: int | None = None) -> Iterator[LogView]:
     """The tail is opened first: what is cut off it afterwards is still to be read there, and never missing in both."""
     with log_tails.opened(deps, log.job.id, log.name) as tail:
         with deps.db.read() as tx:
             chunks = () if limit == 0 else tuple(logs.reaching(tx, log.name, offset, limit=limit))
             newest = logs.newest(tx, log.name)
-        yield View(chunks, newest, tail)
+        yield LogView(chunks, newest, tail)
 
 
 def load(deps: Deps, log: Log, chunk: LogChunk) -> bytes:

@@ -17,7 +17,7 @@ from millpond.model.job import Job
 from millpond.model.log import LogChunk, LogName
 from millpond.services.deps import Deps
 from millpond.services.runs import log_chunks, logs
-from millpond.services.runs.log_chunks import Log, View
+from millpond.services.runs.log_chunks import Log, LogView
 
 MAX_CONTEXT = 20
 # A line is shown up to here; one without an end is looked through in pieces of this size.
@@ -216,7 +216,7 @@ class _Piece:
 class Pieces:
     """A log from some offset on, piece after piece; those to come are unpacked by other threads."""
 
-    def __init__(self, deps: Deps, log: Log, view: View) -> None:
+    def __init__(self, deps: Deps, log: Log, view: LogView) -> None:
         self._deps, self._log, self._view = deps, log, view
         self.all = [_Piece(c.begin, c.end, c.lines_before, c) for c in view.chunks] + list(_of_tail(view))
         # A chunk was replaced while the search was under way: what is behind it was not looked through.
@@ -266,7 +266,7 @@ class Pieces:
             return None
 
 
-def _of_tail(view: View) -> Iterator[_Piece]:
+def _of_tail(view: LogView) -> Iterator[_Piece]:
     """The tail is read from its beginning, so that its lines are counted."""
     lines = view.newest.lines_reached if view.newest else 0
     for at in range(view.tail_begin, view.end, log_chunks.CHUNK_BYTES):

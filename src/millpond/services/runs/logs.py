@@ -21,7 +21,7 @@ from millpond.model.quantity import format_bytes
 from millpond.services.deps import Deps
 from millpond.services.people import access
 from millpond.services.runs import log_chunks, log_tails
-from millpond.services.runs.log_chunks import Log, View
+from millpond.services.runs.log_chunks import Log, LogView
 
 MAX_READ = 8 << 20
 _TRIES = 5
@@ -50,7 +50,7 @@ class LogPart:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class LogAttempt:
     """The log of one attempt as it is now."""
 
     number: int
@@ -147,7 +147,7 @@ def whole(deps: Deps, job: Job, attempt: int | None = None, rank: int | None = N
         part = read(deps, job, part.offset, MAX_READ, part.attempt, part.rank)
 
 
-def attempts(deps: Deps, job: Job) -> list[Attempt]:
+def attempts(deps: Deps, job: Job) -> list[LogAttempt]:
     """One for each time the job was placed, the oldest first; of a distributed job, one for each process."""
     with deps.db.read() as tx:
         found = placements.of_job(tx, job.id)
@@ -255,7 +255,7 @@ def _part(deps: Deps, log: Log, offset: int, limit: int) -> LogPart:
     return LogPart(data, begin, begin + len(data), view.end, 0, False)
 
 
-def _contiguous(deps: Deps, log: Log, view: View, begin: int, limit: int) -> bytes:
+def _contiguous(deps: Deps, log: Log, view: LogView, begin: int, limit: int) -> bytes:
     parts: list[bytes] = []
     reached, end = begin, begin + limit
     for chunk in view.chunks:
@@ -279,9 +279,9 @@ def _said(gap: LeftOut) -> bytes:
     return f"\n[millpond: {size} left out here, bytes {gap.begin} to {gap.end}]\n".encode()
 
 
-def _attempt(deps: Deps, log: Log, placement: Placement, stored: int) -> Attempt:
+def _attempt(deps: Deps, log: Log, placement: Placement, stored: int) -> LogAttempt:
     with log_chunks.viewed(deps, log) as view:
-        return Attempt(
+        return LogAttempt(
             number=placement.number,
             node=placement.node,
             created_at=placement.created_at,
@@ -294,7 +294,7 @@ def _attempt(deps: Deps, log: Log, placement: Placement, stored: int) -> Attempt
         )
 
 
-def _tail_lines(view: View) -> int:
+def _tail_lines(view: LogView) -> int:
     if view.tail is None:
         return 0
     begins = range(view.tail_begin, view.end, log_chunks.CHUNK_BYTES)

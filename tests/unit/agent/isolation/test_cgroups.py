@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from millpond.agent.isolation import cgroups
-from millpond.agent.isolation.cgroups import Limits
+from millpond.agent.isolation.cgroups import CgroupLimits
 
 
 def test_version_1_has_a_group_for_each_controller(tmp_path: Path) -> None:
@@ -19,7 +19,7 @@ def test_version_1_has_a_group_for_each_controller(tmp_path: Path) -> None:
         mounts, "4:memory:/service\n3:cpu,cpuacct:/service\n2:pids:/elsewhere\n1:freezer:/service\n0::/"
     )
     assert found is not None and found.has_memory
-    made = found.make("p1", Limits(cpu=4, memory_bytes=1000))
+    made = found.make("p1", CgroupLimits(cpu=4, memory_bytes=1000))
     assert made == (
         str(tmp_path / "memory/service/millpond/p1"),
         str(tmp_path / "cpu,cpuacct/service/millpond/p1"),
@@ -36,7 +36,7 @@ def test_version_2_has_one_for_all_where_others_may_be_below(tmp_path: Path) -> 
     mounts = f"cgroup2 {tmp_path} cgroup2 rw 0 0"
     found = cgroups.find(mounts, "0::/system/mill")
     assert found is not None and found.has_memory
-    (made,) = found.make("p1", Limits(cpu=2, memory_bytes=1000))
+    (made,) = found.make("p1", CgroupLimits(cpu=2, memory_bytes=1000))
     assert made == str(tmp_path / "system/mill/millpond/p1")
     assert Path(made, "memory.max").read_text() == "1000"
     assert Path(made, "cpu.weight").read_text() == "200"
@@ -45,7 +45,7 @@ def test_version_2_has_one_for_all_where_others_may_be_below(tmp_path: Path) -> 
 def test_no_limit_is_none(tmp_path: Path) -> None:
     found = cgroups.find(f"cgroup2 {tmp_path} cgroup2 rw 0 0", "0::/")
     assert found is not None
-    (made,) = found.make("p1", Limits())
+    (made,) = found.make("p1", CgroupLimits())
     assert not Path(made, "memory.max").exists()
 
 

@@ -8,11 +8,11 @@ from io import BytesIO
 
 import pytest
 
-from millpond.client.attach.bundle import Machine, make_bundle, requirements
+from millpond.client.attach.bundle import RemoteMachine, make_bundle, requirements
 from millpond.client.attach.ssh import parse_address
 from millpond.errors import BadRequest
 
-HERE = Machine("Linux", "x86_64", (3, 11), "glibc 2.36")
+HERE = RemoteMachine("Linux", "x86_64", (3, 11), "glibc 2.36")
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ HERE = Machine("Linux", "x86_64", (3, 11), "glibc 2.36")
         (replace(HERE, system="Darwin"), False),
     ],
 )
-def test_packages_are_brought_only_where_they_work(there: Machine, usable: bool) -> None:
+def test_packages_are_brought_only_where_they_work(there: RemoteMachine, usable: bool) -> None:
     assert there.can_use_packages_of(HERE) is usable
 
 

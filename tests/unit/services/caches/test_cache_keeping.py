@@ -196,11 +196,11 @@ def test_an_administrator_no_more_holds_only_what_a_role_lets_them(deps: Deps) -
     projects.create(deps, the_admin(deps), name="beta")
     mine, other = ready(deps), ready(deps, project="beta")
     maria = an_actor(deps, "maria", default=Role.MEMBER)
-    users.change(deps, the_admin(deps), "maria", users.Change(is_admin=True))
+    users.change(deps, the_admin(deps), "maria", users.UserChange(is_admin=True))
     maria = replace(maria, is_admin=True)
     for found in (mine, other):
         cache_holds.hold(deps, maria, found.id, seconds=DAY)
-    users.change(deps, the_admin(deps), "maria", users.Change(is_admin=False))
+    users.change(deps, the_admin(deps), "maria", users.UserChange(is_admin=False))
     held = [cache_requests.get(deps, the_admin(deps), found.id).leased_by for found in (mine, other)]
     assert [len(one) for one in held] == [1, 0]
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 from millpond.errors import NotFound
 from millpond.model.job import JobState
 from millpond.services.jobs import bulk
-from millpond.services.jobs.bulk import BulkChange, Outcome
+from millpond.services.jobs.bulk import BulkChange, JobResult
 from tests.unit.services.world import World
 
 
-def change(world: World, what: BulkChange, *asked: str) -> list[Outcome]:
+def change(world: World, what: BulkChange, *asked: str) -> list[JobResult]:
     return bulk.change(world.deps, world.maria, world.project, what, asked)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from millpond.db import caches, links, sites, volumes
 from millpond.db.engine import Database
-from millpond.decide.near import Rule
+from millpond.decide.near import NearRule
 from millpond.decide.score import Fill
 from millpond.model.cached_state import CachedState
 from millpond.model.topology import LAKE, Bandwidth, FillRate, Link
@@ -52,7 +52,7 @@ def fills(db: Database, commit: str) -> Mapping[str, Fill | None]:
     """By volume: what is to be fetched there."""
     with db.read() as tx:
         serving = {volume.name: [volume] for volume in volumes.all_of(tx)}
-        places = geography.load(tx, Rule(), NOON)
+        places = geography.load(tx, NearRule(), NOON)
         found = fills_near(tx, {**serving, "none": []}, {commit: SIZE}, places, fill_price=1.0)
     return {name: one.get(commit) for name, one in found.items()}
 

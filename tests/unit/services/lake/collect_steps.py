@@ -77,7 +77,7 @@ def collecting(deps: Deps, policy: Policy = HURRIED) -> Iterator[str]:
     plan = collect.look(deps, project_id, policy)
     assert not isinstance(plan, str), plan
     yield "marked"
-    with suppress(collect.Moved):
+    with suppress(collect.CollectedBytes):
         collect.remove_pages(deps, plan, policy)
         yield "removed pages"
         collect.condemn(deps, plan, policy)

@@ -19,7 +19,7 @@ from millpond.agent.drivers.kubernetes import explain, gang
 from millpond.agent.drivers.kubernetes.api import KubeApi, Refused
 from millpond.agent.drivers.kubernetes.manifest import MANAGED, PLACEMENT, RANK, job, job_name
 from millpond.agent.drivers.kubernetes.nodes import ClusterNode, usable_nodes
-from millpond.agent.drivers.kubernetes.observed import Found, Watched, unbegun
+from millpond.agent.drivers.kubernetes.observed import FoundPods, WatchedPods, unbegun
 from millpond.agent.drivers.kubernetes.options import KubernetesOptions, as_name
 from millpond.agent.drivers.kubernetes.status import standing, why_unclaimed
 from millpond.agent.drivers.kubernetes.tunnel import PodStream, may_enter_pods, pod_that_runs, run_in_pod
@@ -45,7 +45,7 @@ class KubernetesDriver:
         self._nodes_due = 0.0
         # Whether the cluster lets the agent run its far end in pods; asked together with the nodes.
         self._may_enter = False
-        self._watched: dict[str, Watched] = {}
+        self._watched: dict[str, WatchedPods] = {}
         self._lock = threading.Lock()
 
     @property
@@ -76,7 +76,7 @@ class KubernetesDriver:
         self._look_at_nodes()
         with self._lock:
             watched = list(self._watched.values())
-        spaces: dict[str, list[Watched]] = defaultdict(list)
+        spaces: dict[str, list[WatchedPods]] = defaultdict(list)
         for one in watched:
             spaces[self._space(one.spec)].append(one)
         for namespace, placements in spaces.items():
@@ -91,7 +91,7 @@ class KubernetesDriver:
             return
         self._hand_over(watched)
 
-    def _hand_over(self, watched: Watched) -> None:
+    def _hand_over(self, watched: WatchedPods) -> None:
         spec, directory = watched.spec, watched.directory
         archives.write_once(directory, archives.archives())
         if spec.ranks:
@@ -183,7 +183,7 @@ class KubernetesDriver:
         self._nodes = {node.facts.name: node for node in found}
         self._nodes_due = time.monotonic() + NODES_SECONDS
 
-    def _look_at(self, namespace: str, placements: Sequence[Watched]) -> None:
+    def _look_at(self, namespace: str, placements: Sequence[WatchedPods]) -> None:
         at = time.monotonic()
         found = self._api.list(f"/apis/batch/v1/namespaces/{namespace}/jobs", **_ours())
         jobs = {_placement(one) for one in found if not one["metadata"].get("deletionTimestamp")}
@@ -199,12 +199,14 @@ class KubernetesDriver:
                 one.handed_at = at
             elif one.handed_at is not None and one.handed_at < at:
                 one.handed_at = None  # somebody deleted it
-            one.found = Found(at, mine, self._events(namespace, one, mine))
+            one.found = FoundPods(at, mine, self._events(namespace, one, mine))
             self._give_up_in_vain(one)
             if one.spec.ranks:
                 self._gather(one, mine)
 
-    def _events(self, namespace: str, one: Watched, pods: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+    def _events(
+        self, namespace: str, one: WatchedPods, pods: Sequence[Mapping[str, Any]]
+    ) -> tuple[Mapping[str, Any], ...]:
         pod = unbegun(one, pods)
         if one.handed_at is None or records.owner(one.directory) or not explain.is_slow(pod, datetime.now(UTC)):
             return ()
@@ -213,7 +215,7 @@ class KubernetesDriver:
             self._api.list(f"/api/v1/namespaces/{namespace}/events", fieldSelector=f"involvedObject.name={about}")
         )
 
-    def _give_up_in_vain(self, one: Watched) -> None:
+    def _give_up_in_vain(self, one: WatchedPods) -> None:
         """A pod that will never begin is not waited for."""
         pod = unbegun(one, one.found.pods) if one.found else None
         if pod is None or records.owner(one.directory):
@@ -222,7 +224,7 @@ class KubernetesDriver:
         if problem and records.give_up(one.directory, problem):
             self._delete(one.spec)
 
-    def _gather(self, one: Watched, pods: Sequence[Mapping[str, Any]]) -> None:
+    def _gather(self, one: WatchedPods, pods: Sequence[Mapping[str, Any]]) -> None:
         """All ranks of a distributed job begin, or none keeps its place."""
         directory, now = one.directory, time.monotonic()
         if gang.is_withdrawn(directory):
@@ -247,14 +249,14 @@ class KubernetesDriver:
 
     # Parts
 
-    def _watch(self, directory: Path) -> Watched | None:
+    def _watch(self, directory: Path) -> WatchedPods | None:
         with self._lock:
             known = self._watched.get(directory.name)
             if known is None:
                 spec = read_spec(directory)
                 if spec is None:
                     return None
-                known = self._watched[directory.name] = Watched(directory, spec)
+                known = self._watched[directory.name] = WatchedPods(directory, spec)
             return known
 
     def _delete(self, spec: Spec) -> None:

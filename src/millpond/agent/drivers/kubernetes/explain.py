@@ -25,7 +25,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class PodEnding:
     """How the container of a pod ended; `reason` as Kubernetes calls it (OOMKilled, Evicted, StartError …)."""
 
     exit_code: int | None
@@ -37,12 +37,12 @@ def is_over(pod: Object) -> bool:
     return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
 
 
-def how_it_ended(pod: Object) -> Ended:
+def how_it_ended(pod: Object) -> PodEnding:
     status = pod.get("status") or {}
     state = _container(pod).get("state") or {}
     ended = state.get("terminated") or {}
     reason = ended.get("reason") or status.get("reason") or ""
-    return Ended(ended.get("exitCode"), reason, _one_line(ended.get("message") or status.get("message") or ""))
+    return PodEnding(ended.get("exitCode"), reason, _one_line(ended.get("message") or status.get("message") or ""))
 
 
 def why_pending(pod: Object | None, events: Sequence[Object]) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from millpond.agent.archives import KEEPER
-from millpond.agent.drivers.kubernetes.options import KubernetesOptions, Source
+from millpond.agent.drivers.kubernetes.options import KubernetesOptions, PodSource
 from millpond.agent.spec import RANKS, Mount, Spec
 
 PLACEMENT = "millpond.dev/placement"
@@ -127,7 +127,7 @@ def _name(spec: Spec) -> dict[str, str]:
 
 
 def _mounts(
-    inputs: Sequence[Mount], directory: Path, sources: Sequence[Source]
+    inputs: Sequence[Mount], directory: Path, sources: Sequence[PodSource]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The placement's directory to write, each input to read, mounts, and nothing else of the volumes they lie on."""
     volumes: dict[str, dict[str, Any]] = {}
@@ -144,7 +144,7 @@ def _mounts(
     return list(volumes.values()), mounts
 
 
-def _find(path: Path, sources: Sequence[Source]) -> tuple[int, str, dict[str, Any]]:
+def _find(path: Path, sources: Sequence[PodSource]) -> tuple[int, str, dict[str, Any]]:
     for number, source in enumerate(sources):
         within = source.sub_path(path)
         if within is not None:

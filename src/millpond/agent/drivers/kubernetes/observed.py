@@ -12,7 +12,7 @@ from millpond.agent.spec import Spec
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundPods:
     """What the last look saw of one placement, by the monotonic clock."""
 
     at: float
@@ -21,13 +21,13 @@ class Found:
 
 
 @dataclass(slots=True)
-class Watched:
+class WatchedPods:
     """A placement that is not forgotten. `handed_at`: when its Job was last made or seen, by the monotonic clock."""
 
     directory: Path
     spec: Spec
     handed_at: float | None = None
-    found: Found | None = None
+    found: FoundPods | None = None
     # Whether its Job was seen, and then was gone: somebody deleted it.
     job_seen: bool = False
     job_deleted: bool = False
@@ -41,7 +41,7 @@ class Watched:
     why_withdrawn: str = ""
 
 
-def unbegun(one: Watched, pods: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+def unbegun(one: WatchedPods, pods: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     """The pod that it waits for: of a distributed job, one of a rank that has not come."""
     if one.spec.ranks:
         pods = gang.of_ranks(pods, gang.missing(one.directory))

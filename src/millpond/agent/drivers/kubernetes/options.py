@@ -15,7 +15,7 @@ _NAME = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PodSource:
     """A directory as the agent sees it, and what pods mount to see the same: a volume of a pod, and a path within."""
 
     path: PurePosixPath
@@ -29,7 +29,7 @@ class Source:
         return str(PurePosixPath(self.within) / path.relative_to(self.path)).removeprefix(".").lstrip("/")
 
 
-def parse_mount(text: str) -> Source:
+def parse_mount(text: str) -> PodSource:
     """`/srv/mill=pvc:CLAIM[/SUB]`, `/srv/mill=host[:/other]`, `/srv/mill=nfs:SERVER:/EXPORT`."""
     path, _, told = text.partition("=")
     kind, _, rest = told.partition(":")
@@ -38,12 +38,12 @@ def parse_mount(text: str) -> Source:
     seen = PurePosixPath(path)
     if kind == "pvc" and rest:
         claim, _, within = rest.partition("/")
-        return Source(seen, {"persistentVolumeClaim": {"claimName": claim}}, within)
+        return PodSource(seen, {"persistentVolumeClaim": {"claimName": claim}}, within)
     if kind == "host":
-        return Source(seen, {"hostPath": {"path": rest or path, "type": "Directory"}})
+        return PodSource(seen, {"hostPath": {"path": rest or path, "type": "Directory"}})
     server, _, export = rest.partition(":")
     if kind == "nfs" and export:
-        return Source(seen, {"nfs": {"server": server, "path": export}})
+        return PodSource(seen, {"nfs": {"server": server, "path": export}})
     raise ValueError(f"{text!r} is not a mount; a path is on pvc:CLAIM[/SUB], host[:PATH] or nfs:SERVER:/EXPORT")
 
 
@@ -88,7 +88,7 @@ class KubernetesOptions(Options):
     python: str = "python3"
 
     @property
-    def sources(self) -> list[Source]:
+    def sources(self) -> list[PodSource]:
         return sorted((parse_mount(text) for text in self.mount), key=lambda one: len(one.path.parts), reverse=True)
 
     @property

@@ -11,7 +11,7 @@ from signal import SIGKILL
 
 from millpond.agent.drivers import Exited, Lost, NotStarted, Pending, Reason, Running, Status, records
 from millpond.agent.drivers.kubernetes import explain, gang
-from millpond.agent.drivers.kubernetes.observed import Found, Watched, unbegun
+from millpond.agent.drivers.kubernetes.observed import FoundPods, WatchedPods, unbegun
 from millpond.model.quantity import format_bytes
 
 # For how long a pod may be over before its keeper's last words are taken for missing: file servers show them late.
@@ -23,7 +23,7 @@ MARGIN_SECONDS = 60.0
 _DELETED = "The job was cancelled in Kubernetes: its Job was deleted."
 
 
-def standing(one: Watched, *, gather_seconds: float, now: float) -> Status:
+def standing(one: WatchedPods, *, gather_seconds: float, now: float) -> Status:
     """Files are read after the look: a keeper writes its last words before its pod is over."""
     ended = records.exited(one.directory)
     if ended is not None:
@@ -37,14 +37,14 @@ def standing(one: Watched, *, gather_seconds: float, now: float) -> Status:
     return Lost(problem, started_at) if problem else Running(started_at)
 
 
-def why_unclaimed(one: Watched) -> str:
+def why_unclaimed(one: WatchedPods) -> str:
     """What a placement waits for that no keeper has begun."""
-    found = one.found or Found(0.0)
+    found = one.found or FoundPods(0.0)
     why = explain.why_pending(unbegun(one, found.pods), found.events)
     return gang.why_gathering(one.directory, why) if one.spec.ranks else why
 
 
-def _unclaimed(one: Watched, gather_seconds: float) -> Status:
+def _unclaimed(one: WatchedPods, gather_seconds: float) -> Status:
     if one.handed_at is None:
         return NotStarted()
     if gang.is_withdrawn(one.directory):
@@ -54,7 +54,7 @@ def _unclaimed(one: Watched, gather_seconds: float) -> Status:
     return Pending(why_unclaimed(one))
 
 
-def _ended(one: Watched, ended: Exited, now: float) -> Status:
+def _ended(one: WatchedPods, ended: Exited, now: float) -> Status:
     """Why the keeper was told to end, or its command was killed, the cluster may know better."""
     if ended.reason is Reason.TERMINATED:
         return _terminated(one, ended, now)
@@ -70,7 +70,7 @@ def _ended(one: Watched, ended: Exited, now: float) -> Status:
     return replace(ended, reason=Reason.OUT_OF_MEMORY, problem=f"Killed for exceeding its memory limit{limit}.")
 
 
-def _terminated(one: Watched, ended: Exited, now: float) -> Status:
+def _terminated(one: WatchedPods, ended: Exited, now: float) -> Status:
     """A node that is drained ends the pod and leaves the Job; who deletes the Job does not want it any more."""
     one.said_at = one.said_at or now
     if one.found is None or one.found.at < one.said_at:
@@ -78,7 +78,7 @@ def _terminated(one: Watched, ended: Exited, now: float) -> Status:
     return replace(ended, reason=Reason.CANCELLED, problem=_DELETED) if one.job_deleted else ended
 
 
-def _lost(one: Watched, now: float) -> str | None:
+def _lost(one: WatchedPods, now: float) -> str | None:
     """What became of a keeper that claimed it and has not written how it ended; None while it may be at work."""
     if one.found is None or any(not explain.is_over(pod) for pod in one.found.pods):
         one.silent_since = None
@@ -97,7 +97,7 @@ def _lost(one: Watched, now: float) -> str | None:
     return explain.why_lost(pods) if silence > patience else None
 
 
-def _silence(one: Watched, now: float) -> float:
+def _silence(one: WatchedPods, now: float) -> float:
     if one.silent_since is None:
         one.silent_since = now
     return now - one.silent_since

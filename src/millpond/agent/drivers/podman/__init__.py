@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millpond.agent.drivers.choose import Machine
+from millpond.agent.drivers.choose import AgentMachine
 from millpond.agent.drivers.options import Given, checked
 from millpond.agent.drivers.podman.commands import Podman
 from millpond.agent.drivers.podman.driver import PodmanDriver
@@ -11,7 +11,7 @@ from millpond.agent.drivers.podman.options import PodmanOptions
 __all__ = ["PodmanDriver", "PodmanOptions", "open_driver"]
 
 
-def open_driver(machine: Machine, options: Given) -> PodmanDriver:
+def open_driver(machine: AgentMachine, options: Given) -> PodmanDriver:
     """SetupError where there is no Podman, or one that does not work."""
     chosen = checked(PodmanOptions, options, "podman")
     podman = Podman(chosen)

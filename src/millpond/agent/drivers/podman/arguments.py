@@ -23,7 +23,7 @@ _CAP_SYS_RESOURCE = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class ContainerAccount:
     """Who the job is: `uid` None for the agent's own account; `groups` may read its inputs; `entry` is its line in the
     container's /etc/passwd, where Podman takes one."""
 
@@ -40,7 +40,7 @@ def container_name(placement: str) -> str:
 def run_arguments(
     spec: Spec,
     own: Sequence[Path],
-    account: Account,
+    account: ContainerAccount,
     *,
     agent: str,
     options: PodmanOptions,
@@ -111,7 +111,7 @@ def _search_path() -> str:
     return os.pathsep.join([os.environ.get("PATH", os.defpath), _INIT_PLACES])
 
 
-def _user(account: Account) -> list[str]:
+def _user(account: ContainerAccount) -> list[str]:
     if account.uid is not None:
         groups = [f"--group-add={group}" for group in account.groups if group != account.uid]
         entry = [f"--passwd-entry={account.entry}"] if account.entry else []

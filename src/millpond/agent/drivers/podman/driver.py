@@ -17,11 +17,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from millpond.agent.drivers import Capabilities, Exited, Lost, NotStarted, Pending, Reason, Running, Status, records
-from millpond.agent.drivers.choose import Machine
+from millpond.agent.drivers.choose import AgentMachine
 from millpond.agent.drivers.podman import exec_command, memory
 from millpond.agent.drivers.podman.arguments import (
     ENVIRONMENT,
-    Account,
+    ContainerAccount,
     client_environment,
     container_name,
     environment_file,
@@ -47,7 +47,7 @@ LOOK_SECONDS = 1.0
 class PodmanDriver:
     """See `Driver` for the contract."""
 
-    def __init__(self, machine: Machine, options: PodmanOptions, podman: Podman) -> None:
+    def __init__(self, machine: AgentMachine, options: PodmanOptions, podman: Podman) -> None:
         self._machine, self._options, self._podman = machine, options, podman
         self._agent = hashlib.sha256(str(machine.state_dir).encode()).hexdigest()[:16]
         self._plain = ProcessDriver([machine.node], machine.isolation)
@@ -161,7 +161,7 @@ class PodmanDriver:
         arguments = run_arguments(
             spec,
             own,
-            Account(uid, groups, entry),
+            ContainerAccount(uid, groups, entry),
             agent=self._agent,
             options=self._options,
             parent=parent,

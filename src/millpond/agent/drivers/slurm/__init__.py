@@ -11,12 +11,12 @@ from millpond.agent.drivers.slurm.options import SlurmOptions
 from millpond.agent.drivers.slurm.sharing import check_sharing
 
 if TYPE_CHECKING:
-    from millpond.agent.drivers.choose import Machine
+    from millpond.agent.drivers.choose import AgentMachine
 
 __all__ = ["SlurmDriver", "SlurmOptions", "open_driver"]
 
 
-def open_driver(machine: Machine, options: Given) -> SlurmDriver:
+def open_driver(machine: AgentMachine, options: Given) -> SlurmDriver:
     """SetupError without Slurm's programs, or when a node was seen not to share the agent's state directory."""
     chosen = checked(SlurmOptions, options, "slurm")
     commands = Commands()

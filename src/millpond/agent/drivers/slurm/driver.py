@@ -30,7 +30,7 @@ from millpond.agent.drivers.slurm.script import (
     script,
     size_of,
 )
-from millpond.agent.drivers.slurm.status import Watched, standing
+from millpond.agent.drivers.slurm.status import WatchedJob, standing
 from millpond.agent.drivers.slurm.tunnel import ProgramStream, step_arguments
 from millpond.agent.isolation import Isolation
 from millpond.agent.prepare import WRITABLE
@@ -61,7 +61,7 @@ class SlurmDriver:
         self._config: dict[str, str] = {}
         self._nodes: list[NodeFacts] = []
         self._default: str | None = None
-        self._watched: dict[str, Watched] = {}
+        self._watched: dict[str, WatchedJob] = {}
         # Between the agent's loop, which asks for `status`, and the threads that speak with Slurm.
         self._lock = threading.Lock()
 
@@ -191,7 +191,7 @@ class SlurmDriver:
             return options
         return options.model_copy(update={"partition": there})
 
-    def _watch(self, directory: Path) -> Watched | None:
+    def _watch(self, directory: Path) -> WatchedJob | None:
         """What is known of a placement that was given to Slurm, by this agent or by one before it."""
         name = job_name(directory.name)
         with self._lock:
@@ -200,15 +200,15 @@ class SlurmDriver:
                     record = json.loads((directory / RECORD).read_bytes())
                 except FileNotFoundError:
                     return None
-                self._watched[name] = Watched(record["job"], since=time.monotonic())
+                self._watched[name] = WatchedJob(record["job"], since=time.monotonic())
             return self._watched[name]
 
-    def _forgotten(self, watched: Mapping[str, Watched]) -> dict[str, SlurmJob]:
+    def _forgotten(self, watched: Mapping[str, WatchedJob]) -> dict[str, SlurmJob]:
         """What the accounting tells of jobs that slurmctld no longer knows, asked until it knows their ends."""
         ids = [one.job_id for one in watched.values() if one.job_id and (one.job is None or not one.job.has_ended)]
         return self._commands.recorded(ids) if ids else {}
 
-    def _complete(self, watched: Watched, job: SlurmJob | None) -> SlurmJob | None:
+    def _complete(self, watched: WatchedJob, job: SlurmJob | None) -> SlurmJob | None:
         """What more can be known of a job that has ended, asked once."""
         if watched.job is not None and watched.job.has_ended:
             return watched.job

@@ -27,7 +27,7 @@ _SILENT = ("NODE_FAIL", "BOOT_FAIL")
 
 
 @dataclass
-class Watched:
+class WatchedJob:
     """What was found of one placement's job. `since`: from when on it was looked for; all times are monotonic."""
 
     job_id: str
@@ -55,7 +55,7 @@ class Watched:
         return self.kill_at is not None and now > self.kill_at and self.ended is None and bool(self.job_id)
 
 
-def standing(directory: Path, watched: Watched, now: float, settle: float) -> Status:
+def standing(directory: Path, watched: WatchedJob, now: float, settle: float) -> Status:
     said = records.exited(directory)
     if said is not None:
         return _explained(directory, said, watched, now)
@@ -79,7 +79,7 @@ def _why_waiting(job: SlurmJob | None) -> str:
     return waiting_words(job) if job.is_waiting else f"Starting on {job.nodes}"
 
 
-def _explained(directory: Path, said: Exited, watched: Watched, now: float) -> Status:
+def _explained(directory: Path, said: Exited, watched: WatchedJob, now: float) -> Status:
     """The keeper knows how the command ended; why it was killed, Slurm may know better."""
     if said.reason is Reason.TERMINATED and (directory / records.STOP).exists():
         return replace(said, reason=Reason.STOPPED, rank=None)
@@ -118,7 +118,7 @@ def _why_never(directory: Path, job: SlurmJob | None) -> str | None:
     return why or f"Slurm could not start the job: {waiting_words(job).removeprefix('Slurm: ')}."
 
 
-def _without_a_word(directory: Path, watched: Watched, now: float) -> Status:
+def _without_a_word(directory: Path, watched: WatchedJob, now: float) -> Status:
     """Its keeper began and has left no word."""
     started_at = records.started_at(directory)
     job, spec = watched.job, read_spec(directory)

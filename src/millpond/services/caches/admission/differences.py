@@ -18,7 +18,7 @@ from millpond.db import blobs, caches, differences
 from millpond.db.caches import CommitSize
 from millpond.db.differences import Difference
 from millpond.decide.allocation import BLOCK
-from millpond.decide.fill_bases import Candidate, rank_bases
+from millpond.decide.fill_bases import BaseCandidate, rank_bases
 from millpond.errors import MillError, NotReady
 from millpond.lake.diff import diff_trees
 from millpond.model.tree import Content, Entry, Kind, TreeChange
@@ -77,7 +77,7 @@ def _prepare(deps: Deps, commit_id: str) -> None:
             differences.insert(tx, found, deps.clock.now())
 
 
-def best_base(tx: Connection, volume_id: str, size: CommitSize) -> tuple[Candidate, Difference] | None:
+def best_base(tx: Connection, volume_id: str, size: CommitSize) -> tuple[BaseCandidate, Difference] | None:
     """The commit on the volume that this one would link from, and what it takes then; None without a comparison."""
     for base in bases_for(tx, volume_id, size)[:1]:
         found = differences.find(tx, size.project_id, base.tree, size.tree)
@@ -86,7 +86,7 @@ def best_base(tx: Connection, volume_id: str, size: CommitSize) -> tuple[Candida
     return None
 
 
-def bases_for(tx: Connection, volume_id: str, size: CommitSize) -> list[Candidate]:
+def bases_for(tx: Connection, volume_id: str, size: CommitSize) -> list[BaseCandidate]:
     """All whole commits of the project on the volume, in the order in which files are taken from them."""
     found = differences.candidates(tx, project_id=size.project_id, besides=size.commit_id, volume_id=volume_id)
     return _ranked(tx, found, size)
@@ -97,11 +97,11 @@ def forget_old(deps: Deps) -> None:
         differences.forget(tx, before=deps.clock.now() - KEPT)
 
 
-def _uncompared(tx: Connection, size: CommitSize) -> Sequence[Candidate]:
+def _uncompared(tx: Connection, size: CommitSize) -> Sequence[BaseCandidate]:
     found = differences.candidates(tx, project_id=size.project_id, besides=size.commit_id)
     mine = [one for one in found if one.dataset_id == size.dataset_id]
     there = {view.cached.volume_id for view in caches.of_commits(tx, [size.commit_id])}
-    by_tree: dict[str, Candidate] = {}
+    by_tree: dict[str, BaseCandidate] = {}
     for volume_id in sorted({one.volume_id for one in mine} - there):
         best = _ranked(tx, [one for one in mine if one.volume_id == volume_id], size)[0]
         by_tree.setdefault(best.tree, best)
@@ -109,12 +109,12 @@ def _uncompared(tx: Connection, size: CommitSize) -> Sequence[Candidate]:
     return new[:_COMPARED]
 
 
-def _ranked(tx: Connection, found: Sequence[Candidate], size: CommitSize) -> list[Candidate]:
+def _ranked(tx: Connection, found: Sequence[BaseCandidate], size: CommitSize) -> list[BaseCandidate]:
     nearest = differences.nearest(tx, size.commit_id, {one.commit_id for one in found}) if found else []
     return rank_bases(found, size.dataset_id, nearest)
 
 
-def _compare(deps: Deps, size: CommitSize, base: Candidate) -> Difference:
+def _compare(deps: Deps, size: CommitSize, base: BaseCandidate) -> Difference:
     with deps.db.read() as tx:
         root = blobs.pages(tx, size.project_id, [size.tree]).get(size.tree)
     if root is None or root.inodes is None or root.directory_bytes is None:

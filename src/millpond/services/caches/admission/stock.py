@@ -10,10 +10,10 @@ from sqlalchemy import Connection
 from millpond.db import caches, leases, policies, shares
 from millpond.db.caches import CachedView
 from millpond.db.leases import Holder, Sees
-from millpond.decide.admission import Space, usable_room
+from millpond.decide.admission import VolumeSpace, usable_room
 from millpond.decide.allocation import BLOCK
-from millpond.decide.eviction import Limits
-from millpond.decide.stock import Held, Room, Stock
+from millpond.decide.eviction import VolumeLimits
+from millpond.decide.stock import Room, Stock, StockedCommit
 from millpond.model.volume import CachedCommit, Volume
 
 FOREIGN = "a commit of another project"
@@ -34,8 +34,8 @@ def stock_of(tx: Connection, volume_id: str, now: datetime, *, sees: Sees = ever
     return Stock(held, shares.of_volume(tx, volume_id), shares.limits_by_project(tx, volume_id))
 
 
-def space_of(volume: Volume) -> Space:
-    return Space(
+def space_of(volume: Volume) -> VolumeSpace:
+    return VolumeSpace(
         name=volume.name,
         capacity_bytes=volume.capacity_bytes,
         reserve_bytes=volume.reserve_bytes,
@@ -47,9 +47,9 @@ def space_of(volume: Volume) -> Space:
     )
 
 
-def limits_of(volume: Volume, stock: Stock) -> Limits:
+def limits_of(volume: Volume, stock: Stock) -> VolumeLimits:
     usable = usable_room(space_of(volume), stock)
-    return Limits(
+    return VolumeLimits(
         usable_bytes=usable.bytes,
         usable_inodes=usable.inodes,
         idle_seconds=volume.idle_seconds,
@@ -58,10 +58,10 @@ def limits_of(volume: Volume, stock: Stock) -> Limits:
     )
 
 
-def _held(view: CachedView, holders: Sequence[Holder], kept_for: str | None, sees: Sees) -> Held:
+def _held(view: CachedView, holders: Sequence[Holder], kept_for: str | None, sees: Sees) -> StockedCommit:
     row, is_known = view.cached, sees(view.cached.project_id)
     written = _written(row)
-    return Held(
+    return StockedCommit(
         id=row.id,
         name=view.written if is_known else FOREIGN,
         state=row.state,

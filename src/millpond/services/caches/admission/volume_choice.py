@@ -12,9 +12,9 @@ from millpond.db import caches, computes, links, sites, volumes
 from millpond.db.caches import CommitSize
 from millpond.db.leases import Sees
 from millpond.decide.admission import Refuse, usable_room
-from millpond.decide.near import Rule, Serves
+from millpond.decide.near import NearRule, Serves
 from millpond.decide.stock import used_room
-from millpond.decide.volume_choice import Candidate, Choice, choose_volume, obstacle
+from millpond.decide.volume_choice import VolumeCandidate, VolumeChoice, choose_volume, obstacle
 from millpond.errors import DoesNotFit, MillError, VolumeProblem
 from millpond.model.cached_state import CachedState
 from millpond.model.compute import Compute
@@ -48,18 +48,18 @@ class Looked:
     """One volume and what admission says of it; None where there was no need to ask."""
 
     volume: Volume
-    candidate: Candidate
+    candidate: VolumeCandidate
     answer: Answer | None
 
 
 @dataclass(frozen=True, slots=True)
 class LookedAll:
     looked: Sequence[Looked]
-    choice: Choice
+    choice: VolumeChoice
 
 
 def look_at_all(
-    tx: Connection, size: CommitSize, *, near: str | None, rule: Rule, now: datetime, sees: Sees
+    tx: Connection, size: CommitSize, *, near: str | None, rule: NearRule, now: datetime, sees: Sees
 ) -> LookedAll:
     """Every volume as the choice sees it. NotFound for a name that is neither a compute nor a site."""
     places = geography.load(tx, rule, now)
@@ -72,7 +72,7 @@ def look_at_all(
     return LookedAll(looked, choose_volume([one.candidate for one in looked]))
 
 
-def choose(tx: Connection, size: CommitSize, *, near: str | None, rule: Rule, now: datetime, sees: Sees) -> Chosen:
+def choose(tx: Connection, size: CommitSize, *, near: str | None, rule: NearRule, now: datetime, sees: Sees) -> Chosen:
     """The best volume, near the compute or site named if one is. Changes nothing; lock the volume before it is filled.
 
     NotFound for a name that is neither, VolumeProblem or DoesNotFit, with a reason for every volume, if none can
@@ -133,7 +133,7 @@ def _look(
     sees: Sees,
 ) -> Looked:
     there = caches.find(tx, volume.id, size.commit_id)
-    candidate = Candidate(
+    candidate = VolumeCandidate(
         id=volume.id,
         name=volume.name,
         serves=near(volume) if near else None,
@@ -174,13 +174,13 @@ def _unwell(volume: Volume) -> str | None:
     return None
 
 
-def _only_full(looked: Sequence[Looked]) -> Candidate | None:
+def _only_full(looked: Sequence[Looked]) -> VolumeCandidate | None:
     """The one volume that only lacks room: beginning to fill it says best what stands in the way."""
     full = [one.candidate for one in looked if one.answer is not None or one.candidate.state is CachedState.EVICTING]
     return full[0] if len(full) == 1 else None
 
 
-def _nowhere(size: CommitSize, near: str | None, choice: Choice, looked: Sequence[Looked]) -> MillError:
+def _nowhere(size: CommitSize, near: str | None, choice: VolumeChoice, looked: Sequence[Looked]) -> MillError:
     beside = f" near {near}" if near else ""
     message = f"No volume{beside} can hold {size.written}. {'. '.join(one.rstrip('.') for one in choice.refused)}."
     answers = [one.answer.decision for one in looked if one.answer is not None]

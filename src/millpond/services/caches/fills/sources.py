@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from millpond.db import agents, caches, links, volumes
 from millpond.db.caches import CachedView
-from millpond.decide.source import Source, Way, choose_source
+from millpond.decide.source import FillSource, FillWay, choose_source
 from millpond.model.agent import Agent
 from millpond.model.cached_state import CachedState
 from millpond.model.topology import LAKE, Link
@@ -38,7 +38,7 @@ def load(tx: Connection, deps: Deps, agent: Agent) -> Ways:
     return Ways(agent, visited, places, measured)
 
 
-def source_of(tx: Connection, ways: Ways, view: CachedView) -> Source | None:
+def source_of(tx: Connection, ways: Ways, view: CachedView) -> FillSource | None:
     """Where the agent takes this fill's bytes from; None when there is nothing to choose: the lake."""
     row = view.cached
     has = {
@@ -49,7 +49,7 @@ def source_of(tx: Connection, ways: Ways, view: CachedView) -> Source | None:
     found = [_way(ways, row.volume_id, volume) for volume in ways.visited if volume.id in has]
     if not found:
         return None
-    lake = Way(
+    lake = FillWay(
         LAKE,
         "the lake",
         bytes_per_second=_speed(ways, row.volume_id, LAKE),
@@ -69,14 +69,14 @@ def explain(tx: Connection, deps: Deps, view: CachedView) -> tuple[str, ...]:
     return source.reasons if source else ()
 
 
-def _way(ways: Ways, target_id: str, volume: Volume) -> Way:
+def _way(ways: Ways, target_id: str, volume: Volume) -> FillWay:
     look = ways.places.look(ways.agent.id, volume.id)
     obstacle = volume.problem
     if look is None:
         obstacle = f"{ways.agent.compute} does not have it mounted"
     elif look.problem is not None:
         obstacle = look.problem
-    return Way(
+    return FillWay(
         volume.id,
         f"volume {volume.name} at {volume.site}",
         bytes_per_second=_speed(ways, target_id, volume.site_id),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from millpond.agent.drivers import Exited, Lost, NotStarted, Pending, Reason, Running, Status, records
-from millpond.agent.drivers.kubernetes.observed import Found, Watched
+from millpond.agent.drivers.kubernetes.observed import FoundPods, WatchedPods
 from millpond.agent.drivers.kubernetes.status import (
     LAST_WORDS_SECONDS,
     MARGIN_SECONDS,
@@ -32,33 +32,33 @@ def over(**terminated: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def watched(tmp_path: Path) -> Watched:
+def watched(tmp_path: Path) -> WatchedPods:
     directory = tmp_path / "p1"
     directory.mkdir()
     spec = a_spec(directory=str(directory), valid_seconds=VALID, grace_seconds=GRACE)
     spec.write(directory)
-    return Watched(directory, spec)
+    return WatchedPods(directory, spec)
 
 
-def after(watched: Watched, *pods: dict[str, Any], seconds: float = 0) -> Status:
+def after(watched: WatchedPods, *pods: dict[str, Any], seconds: float = 0) -> Status:
     """How it stands so many seconds after its pods were first seen like this."""
-    watched.found = Found(BEGAN, pods)
+    watched.found = FoundPods(BEGAN, pods)
     standing(watched, gather_seconds=60, now=BEGAN)
     return standing(watched, gather_seconds=60, now=BEGAN + seconds)
 
 
-def said(watched: Watched, **how: object) -> None:
+def said(watched: WatchedPods, **how: object) -> None:
     record = {"exit_code": None, "signal": None, "reason": None, "problem": None, "started_at": 1.0, "exited_at": 2.0}
     (watched.directory / "exit.json").write_text(json.dumps(record | how))
 
 
-def test_it_waits_from_when_the_cluster_has_it(watched: Watched) -> None:
+def test_it_waits_from_when_the_cluster_has_it(watched: WatchedPods) -> None:
     assert after(watched) == NotStarted()
     watched.handed_at = BEGAN
     assert isinstance(after(watched), Pending)
 
 
-def test_last_words_may_come_late(watched: Watched) -> None:
+def test_last_words_may_come_late(watched: WatchedPods) -> None:
     assert claim(str(watched.directory / records.CLAIM))
     assert isinstance(after(watched, RUNNING, seconds=1e6), Running)
     killed, left = over(exitCode=137), over(exitCode=0)
@@ -68,7 +68,7 @@ def test_last_words_may_come_late(watched: Watched) -> None:
     assert isinstance(after(watched, left, seconds=LAST_WORDS_SECONDS + 1), Lost)
 
 
-def test_without_its_pod_it_is_told_to_stop_and_lost_only_when_its_keeper_has_ended_it(watched: Watched) -> None:
+def test_without_its_pod_it_is_told_to_stop_and_lost_only_when_its_keeper_has_ended_it(watched: WatchedPods) -> None:
     assert claim(str(watched.directory / records.CLAIM))
     patience = VALID + GRACE + MARGIN_SECONDS
     assert isinstance(after(watched, seconds=patience), Running)
@@ -76,15 +76,15 @@ def test_without_its_pod_it_is_told_to_stop_and_lost_only_when_its_keeper_has_en
     assert after(watched, seconds=patience + 1) == Lost("The job's pod is gone.", None)
 
 
-def test_a_pod_that_is_seen_again_begins_the_silence_anew(watched: Watched) -> None:
+def test_a_pod_that_is_seen_again_begins_the_silence_anew(watched: WatchedPods) -> None:
     assert claim(str(watched.directory / records.CLAIM))
     assert isinstance(after(watched, over(exitCode=137), seconds=WORDS_SECONDS), Running)
     assert isinstance(after(watched, RUNNING), Running)
-    watched.found = Found(BEGAN, (over(exitCode=137),))
+    watched.found = FoundPods(BEGAN, (over(exitCode=137),))
     assert isinstance(standing(watched, gather_seconds=60, now=BEGAN + WORDS_SECONDS + 1), Running)
 
 
-def test_who_killed_it_is_known_when_its_pod_is_over(watched: Watched) -> None:
+def test_who_killed_it_is_known_when_its_pod_is_over(watched: WatchedPods) -> None:
     said(watched, signal=signal.SIGKILL)
     assert isinstance(after(watched, RUNNING), Running)
     full = after(watched, over(reason="OOMKilled", exitCode=137))
@@ -93,7 +93,7 @@ def test_who_killed_it_is_known_when_its_pod_is_over(watched: Watched) -> None:
     assert isinstance(other, Exited) and (other.signal, other.reason) == (signal.SIGKILL, None)
 
 
-def test_whoever_deletes_its_job_has_cancelled_it(watched: Watched) -> None:
+def test_whoever_deletes_its_job_has_cancelled_it(watched: WatchedPods) -> None:
     said(watched, signal=signal.SIGTERM, reason="terminated")
     assert isinstance(standing(watched, gather_seconds=60, now=BEGAN), Running), "the cluster is asked first"
     drained = after(watched, over(exitCode=0))
@@ -104,7 +104,7 @@ def test_whoever_deletes_its_job_has_cancelled_it(watched: Watched) -> None:
     assert "its Job was deleted" in (deleted.problem or "")
 
 
-def test_a_job_that_was_deleted_without_a_word_of_its_keeper(watched: Watched) -> None:
+def test_a_job_that_was_deleted_without_a_word_of_its_keeper(watched: WatchedPods) -> None:
     assert claim(str(watched.directory / records.CLAIM))
     watched.job_deleted = True
     patience = VALID + GRACE + MARGIN_SECONDS

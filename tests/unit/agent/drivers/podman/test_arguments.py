@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from millpond.agent.drivers.podman import arguments
-from millpond.agent.drivers.podman.arguments import Account, environment_file, run_arguments
+from millpond.agent.drivers.podman.arguments import ContainerAccount, environment_file, run_arguments
 from millpond.agent.drivers.podman.options import PodmanOptions
 from millpond.agent.spec import Mount
 from millpond.testing.agents import a_spec
@@ -18,10 +18,10 @@ SPEC = a_spec(
 )  # fmt: skip
 
 
-def run(account: Account | None = None, *, parent: str | None = None, declared: bool = True) -> list[str]:
+def run(account: ContainerAccount | None = None, *, parent: str | None = None, declared: bool = True) -> list[str]:
     options = PodmanOptions(run=("--privileged=false",))
     return run_arguments(
-        SPEC, [Path("/state/p1/work")], account or Account(70001, (70001, 70002)), agent="a", options=options,
+        SPEC, [Path("/state/p1/work")], account or ContainerAccount(70001, (70001, 70002)), agent="a", options=options,
         parent=parent, declared_gpus=declared,
     )  # fmt: skip
 
@@ -59,7 +59,7 @@ def test_gpus_by_cdi_have_new_numbers(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_large_shm_has_no_limit() -> None:
     large = run_arguments(
-        a_spec(("train",), image="x", large_shm=True), [], Account(70001), agent="a", options=PodmanOptions(),
+        a_spec(("train",), image="x", large_shm=True), [], ContainerAccount(70001), agent="a", options=PodmanOptions(),
         parent=None, declared_gpus=True,
     )  # fmt: skip
     assert "--shm-size=0" in large

@@ -10,7 +10,7 @@ import pytest
 
 from millpond.agent.drivers import Exited, Lost, Pending, Reason, Running, Status, records
 from millpond.agent.drivers.slurm.commands import SlurmJob
-from millpond.agent.drivers.slurm.status import MARGIN_SECONDS, Watched, standing
+from millpond.agent.drivers.slurm.status import MARGIN_SECONDS, WatchedJob, standing
 from millpond.agent.keeper.files import claim
 from millpond.testing.agents import a_spec
 
@@ -39,7 +39,7 @@ def said(placement: Path, **how: object) -> Path:
 
 def after(placement: Path, state: str | None, *, seconds: float = SETTLE, code: int | None = None) -> Status:
     """How it stands so many seconds after Slurm was first seen to say so; None: Slurm does not know it."""
-    watched = Watched("7", since=BEGAN)
+    watched = WatchedJob("7", since=BEGAN)
     job = SlurmJob("7", "mill-p1", state, "", "n1", code, "alice" if state == "CANCELLED" else "") if state else None
     watched.take(job, BEGAN)
     standing(placement, watched, BEGAN, SETTLE)
@@ -48,7 +48,7 @@ def after(placement: Path, state: str | None, *, seconds: float = SETTLE, code: 
 
 
 def test_before_a_look_nothing_is_known(placement: Path) -> None:
-    watched = Watched("7", since=BEGAN)
+    watched = WatchedJob("7", since=BEGAN)
     assert isinstance(standing(placement, watched, BEGAN + 100, SETTLE), Pending)
     watched.take(None, BEGAN - 1)  # a look that began before the job was given cannot know it
     assert isinstance(standing(placement, watched, BEGAN + 100, SETTLE), Pending)
