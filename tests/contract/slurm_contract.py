@@ -102,7 +102,7 @@ class SlurmContract(GangContract):
             status = driver.status(second)
             return status.why if isinstance(status, Pending) and "(Resources)" in status.why else ""
 
-        assert "waits until enough of the cluster is free" in wait_until(reason, within=60, what="the reason")
+        assert "waits for free resources" in wait_until(reason, within=60, what="the reason")
         driver.stop(second)
         status = finished(driver, second)
         assert isinstance(status, Exited) and (status.reason, status.problem) == (Reason.NOT_STARTED, None)
@@ -157,7 +157,7 @@ class SlurmContract(GangContract):
         placement = ask_for(place("python3", "-c", "bytearray(300 << 20)"), memory_bytes=100 << 20)
         status = self.run(driver, placement)
         assert (status.signal, status.reason) == (signal.SIGKILL, Reason.OUT_OF_MEMORY)
-        assert "more memory than it was given" in (status.problem or "")
+        assert "memory limit" in (status.problem or "")
 
     def test_memory_of_a_rank_beyond_what_was_given(self, slurm: Slurm, driver: SlurmDriver, place: Place) -> None:
         if not slurm.cgroups:
@@ -166,7 +166,7 @@ class SlurmContract(GangContract):
         placement = ask_for(place("python3", "-c", program, ranks=RANKS[:2]), memory_bytes=100 << 20)
         status = self.run(driver, placement)
         assert (status.signal, status.rank, status.reason) == (signal.SIGKILL, 1, Reason.OUT_OF_MEMORY)
-        assert "more memory than it was given" in (status.problem or "")
+        assert "memory limit" in (status.problem or "")
 
     def test_cancelled_by_somebody_else(self, slurm: Slurm, driver: SlurmDriver, place: Place) -> None:
         placement = place("sh", "-c", "touch here; exec sleep 600")

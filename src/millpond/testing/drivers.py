@@ -153,14 +153,14 @@ class DriverContract:
         placement = place("no-such-command-anywhere")
         status = self.run(driver, placement)
         assert (status.exit_code, status.reason) == (127, Reason.NOT_STARTED)
-        assert status.problem == "The command 'no-such-command-anywhere' was not found."
-        assert b"was not found" in (placement / "log").read_bytes()
+        assert status.problem == "Command not found: 'no-such-command-anywhere'."
+        assert b"Command not found" in (placement / "log").read_bytes()
 
     def test_a_file_that_may_not_be_executed(self, driver: Driver, place: Place) -> None:
         placement = place("./plain")
         (placement / "work" / "plain").write_text("text")
         status = self.run(driver, placement)
-        assert status.exit_code == 126 and "may not be executed" in (status.problem or "")
+        assert status.exit_code == 126 and "is not executable" in (status.problem or "")
 
     def test_it_starts_once_however_often_it_is_told(self, driver: Driver, place: Place) -> None:
         placement = place("sh", "-c", "echo started >> times; exit 0")
@@ -379,7 +379,7 @@ async def _reach(driver: Driver, placement: Path, port: int) -> None:
     assert b"".join(said.pieces) == payload + b"<end>"
     with socket.create_server(("127.0.0.1", 0)) as another:
         said = await beside.run(kind="port", port=another.getsockname()[1])
-    assert "No process of the job listens at port" in said.texts[0]["problem"]["detail"]
+    assert "No process of the job listens on port" in said.texts[0]["problem"]["detail"]
     await _ends_with_its_stream(beside, placement)
 
 

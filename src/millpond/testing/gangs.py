@@ -79,7 +79,7 @@ class GangContract(DriverContract):
     def test_a_rank_that_cannot_be_started_ends_all(self, driver: Driver, place: Place) -> None:
         status = self.run(driver, place("no-such-command-anywhere", ranks=RANKS))
         assert status.exit_code == 127 and status.rank in range(SIZE)
-        assert "was not found" in (status.problem or "")
+        assert "Command not found" in (status.problem or "")
 
     def test_stop_ends_all_ranks(self, driver: Driver, place: Place) -> None:
         placement = place("sh", "-c", "touch here-$RANK; exec sleep 600", ranks=RANKS)
