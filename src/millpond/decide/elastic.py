@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from millpond.decide.capability import why_compute_unable, why_unable
 from millpond.decide.computes import NodeView, QueuedJob
@@ -48,10 +49,18 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A queued job that nothing but room keeps from starting, and for how long it has waited."""
+    """A queued job that nothing but room keeps from starting, and for how long it has waited.
+
+    `others`: the same job on further templates of its queue whose turn has come.
+    """
 
     job: QueuedJob
     seconds: float
+    others: tuple[QueuedJob, ...] = ()
+
+    @property
+    def ways(self) -> tuple[QueuedJob, ...]:
+        return (self.job, *self.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +90,7 @@ def plan_machines(offers: Sequence[Offer], machines: Sequence[Machine], waiting:
     known = {offer.name: offer for offer in offers}
     fleet = _Fleet(known, [machine for machine in machines if machine.offer in known])
     for one in waiting:
-        if not fleet.place(one.job):
+        if not any(fleet.place(way) for way in one.ways):
             fleet.grow(one)
     fleet.fill_up()
     return ElasticPlan(tuple(fleet.creates), tuple(fleet.idle()))
@@ -117,8 +126,9 @@ class _Fleet:
 
     def grow(self, waiting: Waiting) -> None:
         """Create a machine for the job, if one may be and would do."""
-        for offer in sorted(self._offers.values(), key=lambda offer: (offer.price_per_hour, offer.name)):
-            job, room = waiting.job, _room(offer.node)
+        offers = sorted(self._offers.values(), key=lambda offer: (offer.price_per_hour, offer.name))
+        for job, offer in product(waiting.ways, offers):
+            room = _room(offer.node)
             is_free = offer.blocked is None and self._count[offer.name] < offer.maximum
             if is_free and waiting.seconds >= offer.wait_seconds and _able(job, offer.node, offer) and _take(job, room):
                 self._add(offer, room, f"Job {job.id} waits.")

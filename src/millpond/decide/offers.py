@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from millpond.decide.computes import QueuedJob
 from millpond.decide.places import Zone, size_of, why_zone_unable
-from millpond.decide.score import NO_FILL, Fill, Offer, run_price
+from millpond.decide.score import NO_FILL, Fill, PlaceOffer, run_price
 from millpond.decide.zone_waits import ZoneWaits
 
 AWAY = "away"
@@ -17,7 +17,7 @@ Promised = Mapping[str, AbstractSet[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class TemplateCandidate:
     """A job as one of its templates makes it."""
 
     job: QueuedJob
@@ -27,13 +27,13 @@ class Candidate:
     price_per_hour: float = 0.0
 
 
-class Offers:
+class PlaceOffers:
     """The zones of one moment. `queues`: what the queue of an engine adds to the wait, in seconds by zone."""
 
     def __init__(self, zones: Sequence[Zone], waits: ZoneWaits, queues: Mapping[str, float]) -> None:
         self._zones, self._waits, self._queues = zones, waits, queues
 
-    def of(self, candidate: Candidate, promised: Promised | None = None) -> list[Offer]:
+    def of(self, candidate: TemplateCandidate, promised: Promised | None = None) -> list[PlaceOffer]:
         """One for each zone that could ever run it."""
         size = size_of(candidate.job.spec)
         price = run_price(candidate.price_per_hour, candidate.job.spec.timeout_seconds or None)
@@ -45,7 +45,7 @@ class Offers:
                 continue
             is_open = self._waits.could_run(zone.name, size, candidate.requires, now=True)
             found.append(
-                Offer(
+                PlaceOffer(
                     zone.name,
                     candidate.order,
                     candidate.template,

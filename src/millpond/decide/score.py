@@ -23,7 +23,7 @@ _HOUR = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class ScorePolicy:
     """What an administrator sets (`mill up`)."""
 
     # What an hour of waiting for room, and of waiting for data, is worth.
@@ -67,7 +67,7 @@ def fill_cost(fill: Fill, fill_price: float) -> float:
     return fill_price * fill.seconds / _HOUR + fill.price
 
 
-class Offer(NamedTuple):
+class PlaceOffer(NamedTuple):
     """One place, on one template."""
 
     zone: str
@@ -86,10 +86,10 @@ class Offer(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ScoredPlace:
     """An offer with its score: money."""
 
-    offer: Offer
+    offer: PlaceOffer
     wait_cost: float
     fill_cost: float
     # Seconds until the queue lets the job use the template; 0 if it may.
@@ -110,17 +110,19 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Scores:
     """All offers, the best first; where the job's data goes; where it may start, for each template in turn."""
 
-    rows: tuple[Row, ...]
-    target: Row | None
-    starts: tuple[tuple[Row, ...], ...]
+    rows: tuple[ScoredPlace, ...]
+    target: ScoredPlace | None
+    starts: tuple[tuple[ScoredPlace, ...], ...]
     # What keeps it from a place with room; None if nothing does.
     rule: str | None = None
 
 
-def score(offers: Iterable[Offer], policy: Policy, *, waited: float, opens: Sequence[float] = (0.0,)) -> Table:
+def score(
+    offers: Iterable[PlaceOffer], policy: ScorePolicy, *, waited: float, opens: Sequence[float] = (0.0,)
+) -> Scores:
     """`opens`: for each template, after how many seconds of waiting it may be used. `waited`: so long the job waits."""
     left = [_patience_left(order, policy, waited, opens) for order in range(len(opens))]
     rows = tuple(sorted((_row(offer, policy, waited, opens, left[offer.order]) for offer in offers), key=_rank))
@@ -130,18 +132,18 @@ def score(offers: Iterable[Offer], policy: Policy, *, waited: float, opens: Sequ
         for order, opened in enumerate(opens)
         if opened <= waited
     )
-    return Table(rows, usable[0] if usable else None, starts, _rule(rows, starts))
+    return Scores(rows, usable[0] if usable else None, starts, _rule(rows, starts, is_early=opens[-1] > waited))
 
 
-def _patience_left(order: int, policy: Policy, waited: float, opens: Sequence[float]) -> float:
+def _patience_left(order: int, policy: ScorePolicy, waited: float, opens: Sequence[float]) -> float:
     """For room on a template: until the next one of its queue may be used; on the last one, as the policy says."""
     until = opens[order + 1] if order + 1 < len(opens) else opens[order] + policy.patience
     return max(0.0, until - waited)
 
 
-def _row(offer: Offer, policy: Policy, waited: float, opens: Sequence[float], left: float) -> Row:
+def _row(offer: PlaceOffer, policy: ScorePolicy, waited: float, opens: Sequence[float], left: float) -> ScoredPlace:
     wait = (offer.wait if offer.wait is not None else left or inf) + offer.queue
-    return Row(
+    return ScoredPlace(
         offer,
         wait_cost=policy.wait_price * wait / _HOUR if wait else 0.0,
         fill_cost=policy.fill_price * offer.fill.seconds / _HOUR,
@@ -149,12 +151,14 @@ def _row(offer: Offer, policy: Policy, waited: float, opens: Sequence[float], le
     )
 
 
-def _rank(row: Row) -> tuple[bool, bool, float, float, int, str]:
+def _rank(row: ScoredPlace) -> tuple[bool, bool, float, float, int, str]:
     offer = row.offer
     return (offer.blocked is not None, row.opens_in > 0, row.total, row.static, offer.order, offer.zone)
 
 
-def _starts(usable: Sequence[Row], order: int, policy: Policy, *, patient: bool) -> tuple[Row, ...]:
+def _starts(
+    usable: Sequence[ScoredPlace], order: int, policy: ScorePolicy, *, patient: bool
+) -> tuple[ScoredPlace, ...]:
     """Where the job may start on one template: its data is there, and nowhere is it expected to cost much less.
 
     A difference of less than a data lead keeps no job waiting, and when the patience is over none does.
@@ -165,18 +169,20 @@ def _starts(usable: Sequence[Row], order: int, policy: Policy, *, patient: bool)
     return tuple(row for row in ready if row.static <= best or not patient)
 
 
-def _rule(rows: Sequence[Row], starts: Sequence[Sequence[Row]]) -> str | None:
-    """Why the job does not start where there is room."""
+def _rule(
+    rows: Sequence[ScoredPlace], starts: Sequence[Sequence[ScoredPlace]], *, is_early: bool
+) -> str | None:  # fmt: skip
+    """Why the job does not start where there is room. `is_early`: the turn of some template has not come yet."""
     allowed = {(row.offer.order, row.offer.zone) for one in starts for row in one}
     kept = [row for row in rows if row.offer.wait == 0 and (row.offer.order, row.offer.zone) not in allowed]
-    blocked = [row.offer.blocked for row in rows if row.offer.blocked is not None]
     if any(row.is_open for row in kept):
         return LOCALITY
-    if any(row.opens_in > 0 for row in rows):
+    if is_early:
         return TEMPLATE
-    if not any(starts):
-        return min(rule for rule, _ in blocked) if blocked else LOCALITY if any(row.is_open for row in rows) else None
-    return None
+    if any(starts):
+        return None
+    blocked = [row.offer.blocked[0] for row in rows if row.offer.blocked is not None]
+    return min(blocked) if blocked else LOCALITY if rows else None
 
 
 def run_price(price_per_hour: float, time_limit: float | None) -> float:

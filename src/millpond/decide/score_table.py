@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 
-from millpond.decide.score import Row, Table
+from millpond.decide.score import ScoredPlace, Scores
 from millpond.model.quantity import format_seconds
 
 
@@ -32,7 +32,7 @@ class PlaceScore:
 
 
 def score_table(
-    table: Table, sites: Mapping[str, str], chosen: tuple[str | None, str] | None = None
+    table: Scores, sites: Mapping[str, str], chosen: tuple[str | None, str] | None = None
 ) -> list[PlaceScore]:  # fmt: skip
     """The best first. `sites` by zone; `chosen`: template and zone that were taken; None: the table's target."""
     target = table.target.offer if table.target else None
@@ -40,11 +40,11 @@ def score_table(
     return [_shown(row, sites, is_chosen=_is_at(row, where)) for row in table.rows]
 
 
-def _is_at(row: Row, where: tuple[str | None, str] | None) -> bool:
+def _is_at(row: ScoredPlace, where: tuple[str | None, str] | None) -> bool:
     return where is not None and row.offer.zone == where[1] and where[0] in (None, row.offer.template)
 
 
-def _shown(row: Row, sites: Mapping[str, str], *, is_chosen: bool) -> PlaceScore:
+def _shown(row: ScoredPlace, sites: Mapping[str, str], *, is_chosen: bool) -> PlaceScore:
     offer = row.offer
     return PlaceScore(
         place=offer.zone,
@@ -63,7 +63,7 @@ def _shown(row: Row, sites: Mapping[str, str], *, is_chosen: bool) -> PlaceScore
     )
 
 
-def _note(row: Row) -> str | None:
+def _note(row: ScoredPlace) -> str | None:
     if row.offer.blocked is not None:
         return row.offer.blocked[1]
     if row.opens_in > 0:

@@ -18,7 +18,7 @@ _DEFAULTS = {field.name: field.default for field in fields(JobSpec) if field.def
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class TemplateChoice:
     """One way to run a job: on this template, after so many seconds of waiting for those before it."""
 
     spec: JobSpec
@@ -78,7 +78,9 @@ def conflict(spec: JobSpec, template: Template) -> str | None:
     return None
 
 
-def choices(spec: JobSpec, on: Template | Queue, known: Mapping[str, Template]) -> tuple[Sequence[Choice], list[str]]:
+def choices(
+    spec: JobSpec, on: Template | Queue, known: Mapping[str, Template]
+) -> tuple[Sequence[TemplateChoice], list[str]]:
     """The ways to run a job, in the order they are tried; and why some templates are left out.
 
     `spec` is as asked, without anything of a template. Patience adds up: the third template is tried once those of
@@ -88,7 +90,7 @@ def choices(spec: JobSpec, on: Template | Queue, known: Mapping[str, Template]) 
         entries = [(on, 0)]
     else:
         entries = [(known[one.template], one.patience_seconds) for one in on.templates if one.template in known]
-    found: list[Choice] = []
+    found: list[TemplateChoice] = []
     refused: list[str] = []
     opens = 0
     for template, patience in entries:
@@ -97,11 +99,19 @@ def choices(spec: JobSpec, on: Template | Queue, known: Mapping[str, Template]) 
             refused.append(reason)
             continue
         full, use = filled(spec, template)
-        found.append(Choice(full, use, opens, patience))
+        found.append(TemplateChoice(full, use, opens, patience))
         opens += patience
     if found:
         found[-1] = replace(found[-1], patience=None)
     return found, refused
+
+
+def open_choices(
+    spec: JobSpec, use: TemplateUse | None, queue: Queue | None, known: Mapping[str, Template], waited: float
+) -> list[TemplateChoice]:
+    """Of a job that names a queue: the templates whose turn has come after so many seconds; none for other jobs."""
+    found, _ = choices(unfilled(spec, use), queue, known) if queue else ((), ())
+    return [choice for choice in found if choice.opens_after <= waited]
 
 
 def _with(spec: JobSpec, added: Mapping[str, Any]) -> JobSpec:

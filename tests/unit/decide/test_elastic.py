@@ -104,3 +104,11 @@ def test_the_minimum_is_kept_up() -> None:
 
 def test_pauses_double_up_to_half_an_hour() -> None:
     assert [pause_after(failures) for failures in (1, 2, 3, 50)] == [30.0, 60.0, 120.0, 1800.0]
+
+
+def test_a_job_bursts_to_the_elastic_compute_of_its_next_template() -> None:
+    ours, cloud = waits(compute="dgx", gpu_hundredths=100), waits(compute="burst", gpu_hundredths=200)
+    both = replace(ours, others=(cloud.job,))
+    assert plan_machines([an_offer()], [], [ours]).creates == ()
+    assert plan_machines([an_offer()], [], [both]).creates == (Create("burst", "Job j1 waits."),)
+    assert plan_machines([an_offer()], [a_machine("m1", ready=False)], [both]).creates == ()

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from millpond.decide.score import Fill, Offer, Policy, fill_of, run_price, score
+from millpond.decide.score import Fill, PlaceOffer, ScorePolicy, fill_of, run_price, score
 
-POLICY = Policy(patience=300, ready_seconds=10)
+POLICY = ScorePolicy(patience=300, ready_seconds=10)
 FULL = None
 
 
-def at(zone: str, *, wait: float | None = 0.0, fill: float = 0.0, egress: float = 0.0, **rest: Any) -> Offer:
-    return Offer(zone, wait=wait, fill=Fill(1, fill, egress), **rest)
+def at(zone: str, *, wait: float | None = 0.0, fill: float = 0.0, egress: float = 0.0, **rest: Any) -> PlaceOffer:
+    return PlaceOffer(zone, wait=wait, fill=Fill(1, fill, egress), **rest)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,9 @@ def at(zone: str, *, wait: float | None = 0.0, fill: float = 0.0, egress: float 
         ("nowhere", [], 0, None, [], None),
     ],
 )
-def test_places(why: str, offers: list[Offer], waited: float, target: str | None, starts: list[str], rule: str) -> None:
+def test_places(
+    why: str, offers: list[PlaceOffer], waited: float, target: str | None, starts: list[str], rule: str
+) -> None:
     table = score(offers, POLICY, waited=waited)
     assert (table.target.offer.zone if table.target else None) == target
     assert sorted(row.offer.zone for row in table.starts[0]) == starts
@@ -71,10 +73,10 @@ CLOUD: dict[str, Any] = {"order": 1, "template": "cloud"}
             "the next one has no data yet",
             [at("a", wait=FULL, **HERE), at("b", fill=99, **CLOUD)], 60, [["a"], []], "locality",
         ),
-        ("only the first is full", [at("a", wait=FULL, **HERE)], 0, [["a"]], None),
+        ("the next has no place yet", [at("a", wait=FULL, **HERE)], 0, [["a"]], "template"),
     ],
 )  # fmt: skip
-def test_queues(why: str, offers: list[Offer], waited: float, starts: list[list[str]], rule: str) -> None:
+def test_queues(why: str, offers: list[PlaceOffer], waited: float, starts: list[list[str]], rule: str) -> None:
     table = score(offers, POLICY, waited=waited, opens=(0, 60))
     assert [[row.offer.zone for row in one] for one in table.starts] == starts
     assert table.rule == rule
@@ -89,8 +91,8 @@ def test_the_data_goes_to_the_next_template_when_the_patience_for_the_first_is_o
 
 def test_weights_change_the_choice() -> None:
     offers = [at("a", wait=600), at("b", fill=1200)]
-    dear_wait = score(offers, Policy(wait_price=4), waited=0)
-    dear_fill = score(offers, Policy(fill_price=4), waited=0)
+    dear_wait = score(offers, ScorePolicy(wait_price=4), waited=0)
+    dear_fill = score(offers, ScorePolicy(fill_price=4), waited=0)
     assert dear_wait.target is not None and dear_wait.target.offer.zone == "b"
     assert dear_fill.target is not None and dear_fill.target.offer.zone == "a"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -17,11 +17,12 @@ from logging import getLogger
 
 from sqlalchemy import Connection
 
-from millpond.db import computes, elastic, gpu_shares, jobs, placements, projects
+from millpond.db import computes, elastic, gpu_shares, jobs, placements, projects, queues, templates
 from millpond.decide.computes import Need, QueuedJob
 from millpond.decide.elastic import Create, ElasticPlan, Machine, Offer, Waiting, pause_after, plan_machines
 from millpond.decide.readiness import Ready, readiness
 from millpond.decide.scheduling.snapshot import Size
+from millpond.decide.templates import open_choices
 from millpond.errors import MillError
 from millpond.model.compute import Compute
 from millpond.model.elastic import ElasticCompute, ElasticNode, ElasticState
@@ -29,6 +30,7 @@ from millpond.model.ids import new_id
 from millpond.model.job import Job
 from millpond.model.people import SYSTEM
 from millpond.model.quantity import format_seconds
+from millpond.model.template import Queue, Template
 from millpond.services.computes import compute_care, joining
 from millpond.services.computes import elastic as elastic_service
 from millpond.services.computes.presence import is_connected
@@ -366,7 +368,15 @@ def _waiting(tx: Connection, now: datetime) -> list[Waiting]:
     queued = jobs.queued(tx)[:_LOOKED_AT]
     others = jobs.by_ids(tx, {one.job for job in queued for one in job.spec.after})
     allowed = _within_limits(tx, [job for job in queued if isinstance(readiness(job, others, now), Ready)])
-    return [Waiting(_queued(job), (now - (job.status.requeued_at or job.queued_at)).total_seconds()) for job in allowed]
+    lists, known = queues.by_name(tx), templates.by_name(tx)
+    return [_waiting_job(job, lists, known, now) for job in allowed]
+
+
+def _waiting_job(job: Job, lists: Mapping[str, Queue], known: Mapping[str, Template], now: datetime) -> Waiting:
+    seconds = (now - (job.status.requeued_at or job.queued_at)).total_seconds()
+    found = open_choices(job.spec, job.status.template, lists.get(job.spec.on or ""), known, seconds)
+    first, *others = [_queued(replace(job, spec=choice.spec)) for choice in found] or [_queued(job)]
+    return Waiting(first, seconds, tuple(others))
 
 
 def _held(tx: Connection) -> dict[str, tuple[tuple[Size, tuple[int, ...]], ...]]:

@@ -16,8 +16,8 @@ from millpond.decide.engine_waits import SINCE, engine_waits
 from millpond.decide.places import size_of
 from millpond.decide.readiness import Never, Waits, readiness
 from millpond.decide.scheduling.snapshot import Reservation, Size
-from millpond.decide.score import Policy
-from millpond.decide.templates import Choice, choices, unfilled
+from millpond.decide.score import ScorePolicy
+from millpond.decide.templates import TemplateChoice, choices, unfilled
 from millpond.model.documents import from_document
 from millpond.model.job import Job
 from millpond.model.job_spec import JobSpec
@@ -61,9 +61,9 @@ class Loaded:
     never: Mapping[str, str]
     # Counts what was applied of plans so far.
     number: int
-    policy: Policy
+    policy: ScorePolicy
     # Of jobs that name a queue: the ways to run each, in order.
-    choices: Mapping[str, Sequence[Choice]]
+    choices: Mapping[str, Sequence[TemplateChoice]]
     # When the last of the jobs that a job comes after has ended.
     ready_at: Mapping[str, datetime]
     # By zone: how long jobs wait in the queue of its engine.
@@ -85,8 +85,8 @@ class Loaded:
         return [row.id for row in (*self.waiting, *self.nominated) if self.specs[row.class_key].environment]
 
 
-def policy_of(settings: Settings) -> Policy:
-    return Policy(settings.wait_price, settings.fill_price, settings.locality_patience, settings.data_lead)
+def policy_of(settings: Settings) -> ScorePolicy:
+    return ScorePolicy(settings.wait_price, settings.fill_price, settings.locality_patience, settings.data_lead)
 
 
 def load(tx: Connection, now: datetime, settings: Settings, also: Collection[str] = ()) -> Loaded:
@@ -163,14 +163,14 @@ def _queues(tx: Connection, world: World, now: datetime) -> Mapping[str, float]:
 
 def _choices(
     tx: Connection, waiting: Iterable[Any], specs: Mapping[str, JobSpec]
-) -> Mapping[str, Sequence[Choice]]:  # fmt: skip
+) -> Mapping[str, Sequence[TemplateChoice]]:  # fmt: skip
     """Of the jobs that name a queue, by id. A queue or template that is gone leaves a job with what it has."""
     on_queue = [row for row in waiting if specs[row.class_key].on is not None]
     if not on_queue:
         return {}
     known, lists = templates.by_name(tx), queues.by_name(tx)
-    made: dict[tuple[str, str], Sequence[Choice]] = {}
-    found: dict[str, Sequence[Choice]] = {}
+    made: dict[tuple[str, str], Sequence[TemplateChoice]] = {}
+    found: dict[str, Sequence[TemplateChoice]] = {}
     for row in on_queue:
         queue = lists.get(specs[row.class_key].on or "")
         if queue is None:

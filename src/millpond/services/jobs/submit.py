@@ -16,7 +16,7 @@ from millpond.decide.entitlement import beyond_quota, limited
 from millpond.decide.job_names import made_name
 from millpond.decide.readiness import ANY_END, SUCCESS
 from millpond.decide.retry import checked_kinds
-from millpond.decide.templates import Choice, choices
+from millpond.decide.templates import TemplateChoice, choices
 from millpond.errors import BadRequest, DoesNotFit, Invalid, NameTaken, NotFound
 from millpond.model.ids import new_job_id
 from millpond.model.job import Job, JobStatus
@@ -63,7 +63,7 @@ def enqueue(deps: Deps, actor: Actor, project: Project, spec: JobSpec, *, name: 
     return job
 
 
-def check(deps: Deps, actor: Actor, project: Project, spec: JobSpec) -> tuple[Choice, Sequence[Choice]]:
+def check(deps: Deps, actor: Actor, project: Project, spec: JobSpec) -> tuple[TemplateChoice, Sequence[TemplateChoice]]:
     """The first way to run it that some node could ever take, and all ways; raises what submitting it would raise."""
     _check(spec)
     _gather_artifacts(deps, actor, project, spec.inputs)
@@ -180,7 +180,9 @@ def _check_compute(tx: Connection, name: str | None) -> None:
         raise access.not_found("compute", name, [*known, *elastic.known_names(tx)])
 
 
-def _first_choice(tx: Connection, compute: str | None, found: Sequence[Choice], now: datetime) -> Choice:
+def _first_choice(
+    tx: Connection, compute: str | None, found: Sequence[TemplateChoice], now: datetime
+) -> TemplateChoice:
     """The first choice that some node could ever run; a busy node is waited for.
 
     Raises DoesNotFit if no known node could ever run it.
@@ -196,9 +198,9 @@ def _first_choice(tx: Connection, compute: str | None, found: Sequence[Choice], 
     raise DoesNotFit(refused.reason if refused else None, hint=refused.hint if refused else None)
 
 
-def _choices(tx: Connection, spec: JobSpec) -> Sequence[Choice]:
+def _choices(tx: Connection, spec: JobSpec) -> Sequence[TemplateChoice]:
     if spec.on is None:
-        return [Choice(spec)]
+        return [TemplateChoice(spec)]
     found, refused = choices(spec, find_named(tx, spec.on), templates.by_name(tx))
     if not found:
         raise BadRequest(
@@ -208,7 +210,7 @@ def _choices(tx: Connection, spec: JobSpec) -> Sequence[Choice]:
     return found
 
 
-def _insert(deps: Deps, actor: Actor, project: Project, name: str | None, choice: Choice, now: datetime) -> Job:
+def _insert(deps: Deps, actor: Actor, project: Project, name: str | None, choice: TemplateChoice, now: datetime) -> Job:
     """Insert the job; retry if another request takes the name or number first."""
     for _ in range(_TRIES):
         try:
@@ -231,7 +233,7 @@ def _insert(deps: Deps, actor: Actor, project: Project, name: str | None, choice
 
 
 def _new_job(
-    tx: Connection, actor: Actor, project: Project, wanted: str | None, choice: Choice, now: datetime
+    tx: Connection, actor: Actor, project: Project, wanted: str | None, choice: TemplateChoice, now: datetime
 ) -> Job:  # fmt: skip
     """A job under a name that is free."""
     job_id = new_job_id()
