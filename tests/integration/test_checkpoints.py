@@ -41,11 +41,12 @@ test "$MILL_ATTEMPT" = 2
 TOLD = """
 import os, pathlib, signal, sys, time
 state = pathlib.Path(os.environ["MILL_CHECKPOINT"], "state")
-print("found", state.read_text() if state.exists() else None, flush=True)
+found = state.read_text() if state.exists() else None
 def save(*_):
     state.write_text("saved in time")
     sys.exit(9)
 signal.signal(signal.SIGTERM, save)
+print("found", found, flush=True)
 pathlib.Path("ready").touch()
 while not state.exists():
     time.sleep(0.05)
@@ -142,6 +143,25 @@ def test_what_is_written_after_sigterm_is_restored_wherever_the_job_goes(tmp_pat
         ended = finished(client, job)
         assert (ended["state"], ended["attempt"], ended["losses"]) == ("succeeded", 2, 1)
         assert log_of(client, job, 2) == "found saved in time\n"
+
+
+def test_a_suspended_job_goes_on_where_it_was_when_it_is_resumed(client: httpx.Client) -> None:
+    job = submit(client, "ckpt-suspended", "python", "-c", TOLD, grace_seconds=60)
+    wait_until(lambda: get(client, job)["state"] == "running", within=60, what="the job to run")
+    wait_until(lambda: "found" in log_of(client, job, 1), within=60, what="the job to wait for its end")
+    outcome = client.post(f"{HERE}/jobs/suspend", json={"jobs": [job, "no-such-job"]}).json()["items"]
+    assert (outcome[0]["job"]["state"], outcome[1]["code"]) == ("running", "not_found")
+    wait_until(lambda: get(client, job)["state"] == "suspended", within=60, what="the job to be suspended")
+    held = get(client, job)
+    assert held["suspended_at"] and held["checkpoint_commit"] and held["node"] is None
+    why = client.get(f"{HERE}/jobs/{job}/why").json()
+    assert why["state"] == "suspended" and any("Suspended by admin" in reason for reason in why["reasons"])
+    assert client.post(f"{HERE}/jobs/{job}/suspend").json()["state"] == "suspended"
+    assert client.post(f"{HERE}/jobs/{job}/resume").json()["state"] == "queued"
+    ended = finished(client, job)
+    assert (ended["state"], ended["attempt"], ended["retried"], ended["losses"]) == ("succeeded", 2, 0, 0)
+    assert log_of(client, job, 2) == "found saved in time\n"
+    assert client.post(f"{HERE}/jobs/{job}/resume").json()["code"] == "conflict"
 
 
 def test_killing_job_agent_and_server_tears_no_checkpoint(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`mill get`, `attempts`, `events`, `spec`, `why`, `wait`, `stop`, `delete`, `undelete`: jobs."""
+"""`mill get`, `attempts`, `events`, `spec`, `why`, `wait`, `stop`, `suspend`, `resume`, `delete`, `undelete`: jobs."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ from millpond.client.jobs import (
     list_attempts,
     list_events,
     list_jobs,
+    resume_jobs,
     stop_jobs,
+    suspend_jobs,
     undelete_jobs,
     wait_for_job,
     why_job,
 )
 from millpond.client.task_file import write_task
 from millpond.errors import BadRequest
-from millpond.model.job import Ending
+from millpond.model.job import Ending, JobState
 from millpond.model.job_spec import JobSpec
 from millpond.model.quantity import format_bytes, format_gpus, format_seconds, parse_seconds
 from millpond.wire.jobs import Attempt, Job, Rank, Why
@@ -192,6 +194,35 @@ def stop(mill: Session, jobs: Names) -> None:
         state = job.state.value if job.state.is_finished else "being stopped"
         mill.out.note(f"{job.written} ({job.id}) is {state}.")
     _show_changed(mill, stopped)
+
+
+@command(app, "suspend")
+def suspend(mill: Session, jobs: Names) -> None:
+    """Suspend jobs until they are resumed.
+
+    A queued job is held. A running job gets SIGTERM and its grace to save a checkpoint; `mill resume` continues there.
+
+    Example: mill suspend train
+    """
+    suspended = changed_of(suspend_jobs(mill.api, mill.project, jobs), "suspended")
+    for job in suspended.jobs:
+        state = "suspended" if job.state is JobState.SUSPENDED else "being suspended"
+        mill.out.note(f"{job.written} ({job.id}) is {state}. Continue: mill resume {job.id}")
+    _show_changed(mill, suspended)
+
+
+@command(app, "resume")
+def resume(mill: Session, jobs: Names) -> None:
+    """Resume suspended jobs.
+
+    They are queued again and go on from their newest checkpoint.
+
+    Example: mill resume train
+    """
+    resumed = changed_of(resume_jobs(mill.api, mill.project, jobs), "resumed")
+    for job in resumed.jobs:
+        mill.out.note(f"{job.written} ({job.id}) is {job.state.value}.")
+    _show_changed(mill, resumed)
 
 
 @command(app, "delete")

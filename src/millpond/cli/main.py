@@ -69,6 +69,8 @@ ENTRIES = (
     Entry("exec", "millpond.cli.streams", "Run a command next to a running job.", _WORK, verb=True),
     Entry("port-forward", "millpond.cli.streams", "Forward a local port to a running job.", _WORK, verb=True),
     Entry("stop", "millpond.cli.jobs", "Stop jobs and keep everything they made.", _WORK, verb=True),
+    Entry("suspend", "millpond.cli.jobs", "Suspend jobs until they are resumed.", _WORK, verb=True),
+    Entry("resume", "millpond.cli.jobs", "Resume suspended jobs.", _WORK, verb=True),
     Entry("delete", "millpond.cli.jobs", "Move jobs and their runs to the bin, for 30 days.", _WORK, verb=True),
     Entry("undelete", "millpond.cli.jobs", "Restore jobs and their runs from the bin.", _WORK, verb=True),
     Entry("flow", "millpond.cli.flow", "Check flows, and run them on this machine.", _WORK),

@@ -64,6 +64,14 @@ def stop_job(api: Api, project: str, job: str) -> Job:
     return api.send("POST", f"{job_path(project, job)}/stop", Job, idempotent=True)
 
 
+def suspend_job(api: Api, project: str, job: str) -> Job:
+    return api.send("POST", f"{job_path(project, job)}/suspend", Job, idempotent=True)
+
+
+def resume_job(api: Api, project: str, job: str) -> Job:
+    return api.send("POST", f"{job_path(project, job)}/resume", Job)
+
+
 def delete_job(api: Api, project: str, job: str) -> Job:
     return api.send("DELETE", job_path(project, job), Job)
 
@@ -83,6 +91,14 @@ def delete_jobs(api: Api, project: str, jobs: Sequence[str]) -> Iterator[JobChan
 
 def undelete_jobs(api: Api, project: str, jobs: Sequence[str]) -> Iterator[JobChanged]:
     return _change_many(api, project, "undelete", jobs)
+
+
+def suspend_jobs(api: Api, project: str, jobs: Sequence[str]) -> Iterator[JobChanged]:
+    return _change_many(api, project, "suspend", jobs)
+
+
+def resume_jobs(api: Api, project: str, jobs: Sequence[str]) -> Iterator[JobChanged]:
+    return _change_many(api, project, "resume", jobs)
 
 
 def _change_many(api: Api, project: str, what: str, jobs: Sequence[str]) -> Iterator[JobChanged]:

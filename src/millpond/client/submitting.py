@@ -13,7 +13,7 @@ from millpond.client.credentials import resolve_target
 from millpond.client.environment import commit_environment
 from millpond.client.git import checked_out, read_state
 from millpond.client.http import Api
-from millpond.client.jobs import get_job, list_events, stop_job, submit_job, wait_for_job
+from millpond.client.jobs import get_job, list_events, resume_job, stop_job, submit_job, suspend_job, wait_for_job
 from millpond.client.logs import follow_log, read_all
 from millpond.client.task_file import EMPTY, Task, read_task, write_task
 from millpond.errors import BadRequest
@@ -140,6 +140,14 @@ class Submitted:
     def to_yaml(self) -> str:
         """The job as a task file, to submit it again."""
         return write_task(self.job)
+
+    def suspend(self) -> None:
+        """Stop the job for a while; it keeps its checkpoint and waits for `resume`."""
+        self.job = suspend_job(self._api, self.job.project, self.job.id)
+
+    def resume(self) -> None:
+        """Put a suspended job back into the queue."""
+        self.job = resume_job(self._api, self.job.project, self.job.id)
 
     def stop(self) -> None:
         """Stop the job and keep everything it made."""

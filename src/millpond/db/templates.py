@@ -12,7 +12,7 @@ from millpond.model.documents import from_document, to_document
 from millpond.model.job import JobState
 from millpond.model.template import Template, TemplateSpec
 
-_WAITING = (JobState.QUEUED.value, JobState.PREEMPTED.value)
+_WAITING = (JobState.QUEUED.value, JobState.PREEMPTED.value, JobState.SUSPENDED.value)
 
 
 def insert(tx: Connection, value: Template) -> None:

@@ -56,6 +56,8 @@ def state_events(
 
 def _what(change: StateChange) -> str:
     if change.after is JobState.QUEUED:
+        if change.before is JobState.SUSPENDED:
+            return f"Resumed by {change.by}"
         return "Queued again" if change.before else f"Submitted by {change.by}"
     if change.after is JobState.PLACED:
         return f"Placed on {change.node}"
@@ -72,7 +74,7 @@ def _why(
         return f"for {_by(change, names)}{f': {rule}' if rule else ''}"
     if change.after.is_finished:
         return job.status.problem or (f"stopped by {change.by}" if change.by else None)
-    if change.after is JobState.QUEUED and change.before and attempt:
+    if change.after is JobState.QUEUED and change.before not in (None, JobState.SUSPENDED) and attempt:
         return attempt.problem or f"attempt {attempt.number} ended: {_ending(attempt)}"
     return None
 

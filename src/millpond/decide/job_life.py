@@ -23,6 +23,9 @@ _PLACED = (JobState.PLACED, JobState.PREPARING, JobState.RUNNING)
 # One that is preempted ends first.
 _HOLDING = (*_PLACED, JobState.PREEMPTED)
 
+# Stopped for a while: it comes back to the queue, or waits to be resumed.
+_COMES_BACK = (Ending.PREEMPTED, Ending.SUSPENDED)
+
 TRANSITIONS: Mapping[tuple[JobState, JobState], str] = {
     (JobState.QUEUED, JobState.PLACED): "place",
     (JobState.PLACED, JobState.PREPARING): "prepare",
@@ -30,6 +33,10 @@ TRANSITIONS: Mapping[tuple[JobState, JobState], str] = {
     (JobState.PREPARING, JobState.RUNNING): "start",
     (JobState.QUEUED, JobState.CANCELLED): "cancel",
     (JobState.QUEUED, JobState.FAILED): "fail",
+    (JobState.QUEUED, JobState.SUSPENDED): "suspend",
+    (JobState.SUSPENDED, JobState.QUEUED): "resume",
+    (JobState.SUSPENDED, JobState.CANCELLED): "cancel",
+    **{(state, JobState.SUSPENDED): "requeue" for state in _HOLDING},
     **{(state, JobState.PREEMPTED): "preempt" for state in _PLACED},
     **{(state, JobState.QUEUED): "requeue" for state in _HOLDING},
     # From any of them: the end may be the first thing an agent can tell after a silence.
@@ -142,6 +149,39 @@ def preempt(job: Job, rule: str, now: datetime) -> Job:
     return _move(after, JobState.PREEMPTED, reason)
 
 
+def suspend(job: Job, by: str, now: datetime) -> Job:
+    """Keep it out of the queue until it is resumed. One that runs is stopped first, with its grace to save.
+
+    Conflict if it has ended, or is being stopped for good.
+    """
+    status = job.status
+    if status.state.is_finished:
+        raise Conflict(f"Job {job.name} ({job.id}) has ended: it is {status.state.value}.")
+    if status.stop_requested_at is not None and status.ending not in _COMES_BACK:
+        raise Conflict(f"Job {job.name} ({job.id}) is being stopped.")
+    if status.suspended_at is not None:
+        return job
+    job = job.changed(suspended_at=now)
+    if status.state is JobState.QUEUED:
+        return _move(wait(job, ()).changed(rule=None, waits_for=None), JobState.SUSPENDED, f"Suspended by {by}.")
+    if status.stop_requested_at is None:
+        job = job.changed(stop_requested_at=now, ending=Ending.SUSPENDED)
+    return job.changed(reasons=_bounded([*status.reasons, f"Suspended by {by}: it is being stopped."]))
+
+
+def resume(job: Job, by: str, now: datetime) -> Job:
+    """Back to its place in the queue; one that is still being stopped goes there when that is done.
+
+    Conflict if it is not suspended.
+    """
+    if job.status.suspended_at is None:
+        raise Conflict(f"Job {job.name} ({job.id}) is not suspended: it is {job.status.state.value}.")
+    job = job.changed(suspended_at=None)
+    if job.status.state is JobState.SUSPENDED:
+        return _move(job.changed(requeued_at=now, not_before=None), JobState.QUEUED, f"Resumed by {by}.")
+    return job.changed(reasons=_bounded([*job.status.reasons, f"Resumed by {by}: it is queued once it has stopped."]))
+
+
 def cancel(job: Job, reason: str, now: datetime) -> Job:
     """End a job without a placement at once."""
     return _move(wait(job, ()).changed(ended_at=now), JobState.CANCELLED, reason)
@@ -162,6 +202,8 @@ def requeue(job: Job, again: Again, ending: Ending, now: datetime) -> Job:
         stop_requested_at=None, placed_at=None, filled_at=None, started_at=None, exited_at=None,
         environment_commit=None, environment_at=None,
     )  # fmt: skip
+    if job.status.suspended_at is not None:
+        return _move(job, JobState.SUSPENDED, "Suspended.")
     return _move(job, JobState.QUEUED, again.reason)
 
 
@@ -169,6 +211,8 @@ def run_out(job: Job, silent: str, now: datetime) -> Job:
     """Its placement has certainly run out; `silent` says since when nothing was heard of it."""
     if job.status.ending is Ending.PREEMPTED:
         return _requeue_preempted(job, now)
+    if job.status.ending is Ending.SUSPENDED:
+        return requeue(job, Again(None, counted=False, reason="Queued again."), Ending.SUSPENDED, now)
     if job.status.stop_requested_at is not None and job.status.ending is None:
         after = job.changed(ended_at=now, ending=Ending.STOPPED)
         return _move(after, JobState.CANCELLED, f"{silent}; the job was being stopped.")
@@ -181,6 +225,9 @@ def ending_of(job: Job, report: Report) -> tuple[Ending | None, str]:
         # One that ended well by itself before it was told to stop has succeeded.
         ended_well = report.exit_code == 0 and report.reason is None and report.problem is None
         return (None, "Succeeded.") if ended_well else (Ending.PREEMPTED, "Preempted.")
+    if job.status.ending is Ending.SUSPENDED:
+        ended_well = report.exit_code == 0 and report.reason is None and report.problem is None
+        return (None, "Succeeded.") if ended_well else (Ending.SUSPENDED, "Suspended.")
     if job.status.stop_requested_at is not None:
         return (job.status.ending, _too_long(job)) if job.status.ending else (Ending.STOPPED, "Stopped.")
     ending, said = _ended_by_itself(job, report)
@@ -235,6 +282,9 @@ def _finished(job: Job, report: Report, now: datetime) -> Job:
         return _end(job, JobState.CANCELLED, ending, said, report, now)
     if ending is Ending.PREEMPTED:
         return _requeue_preempted(job.changed(exit_code=report.exit_code, signal=report.signal), now)
+    if ending is Ending.SUSPENDED:
+        after = job.changed(exit_code=report.exit_code, signal=report.signal)
+        return requeue(after, Again(None, counted=False, reason="Queued again."), Ending.SUSPENDED, now)
     return _not_succeeded(job, ending, said, report, now)
 
 

@@ -21,6 +21,8 @@ class JobState(Enum):
     PREPARING = "preparing"
     RUNNING = "running"
     PREEMPTED = "preempted"
+    # Kept out of the queue until somebody resumes it.
+    SUSPENDED = "suspended"
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     CANCELLED = "cancelled"
@@ -42,6 +44,7 @@ class Ending(Enum):
     EXPIRED = "expired"  # its placement ran out: server and agent did not hear of each other
     TERMINATED = "terminated"  # the machine was shutting down, or its engine took the place away
     PREEMPTED = "preempted"  # another job needed its room
+    SUSPENDED = "suspended"  # somebody asked for it
     PROBLEM = "problem"  # it could not be run, or what it made could not be saved
 
     @property
@@ -95,6 +98,8 @@ class JobStatus:
     ending: Ending | None = None
     problem: str | None = None
     output_commit: str | None = None
+    # Since when somebody wants it suspended; it is when it has no placement any more.
+    suspended_at: datetime | None = None
     # The newest checkpoint, which the next attempt starts from, and when it was saved.
     checkpoint_commit: str | None = None
     saved_at: datetime | None = None

@@ -62,6 +62,8 @@ class Job(WithSpec):
     # How a part of a GPU is kept to where it was placed: counted, or enforced.
     gpu_share: Literal["none", "accounted", "enforced"] | None = None
     output_commit: str | None
+    # Since when somebody wants it suspended.
+    suspended_at: Time | None = None
     # Its newest checkpoint (a commit of `.checkpoints`), and when that was saved.
     checkpoint_commit: str | None = None
     saved_at: Time | None = None

@@ -1761,6 +1761,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/jobs/{job}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume Job
+         * @description Put it back into the queue. It goes on from its newest checkpoint.
+         */
+        post: operations["resume_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/jobs/{job}/stop": {
         parameters: {
             query?: never;
@@ -1775,6 +1795,26 @@ export interface paths {
          * @description End it and keep everything.
          */
         post: operations["stop_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/jobs/{job}/suspend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Suspend Job
+         * @description Stop it for a while, with its grace to save a checkpoint, and keep it out of the queue until it is resumed.
+         */
+        post: operations["suspend_job"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1878,6 +1918,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/jobs/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Resume Jobs */
+        post: operations["resume_jobs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/jobs/stop": {
         parameters: {
             query?: never;
@@ -1892,6 +1949,26 @@ export interface paths {
          * @description End many and keep everything; what became of each is told, in the order asked.
          */
         post: operations["stop_jobs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/jobs/suspend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Suspend Jobs
+         * @description Stop many for a while, and keep them out of the queue until they are resumed.
+         */
+        post: operations["suspend_jobs"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4960,7 +5037,7 @@ export interface components {
          * @description How an attempt to run a job ended, other than by success.
          * @enum {string}
          */
-        Ending: "exit" | "signal" | "oom" | "timeout" | "stopped" | "lost" | "expired" | "terminated" | "preempted" | "problem";
+        Ending: "exit" | "signal" | "oom" | "timeout" | "stopped" | "lost" | "expired" | "terminated" | "preempted" | "suspended" | "problem";
         /** Eviction */
         Eviction: {
             /** At */
@@ -5484,6 +5561,8 @@ export interface components {
             state: components["schemas"]["JobState"];
             /** Submitted At */
             submitted_at?: string | null;
+            /** Suspended At */
+            suspended_at?: string | null;
             /** Tags */
             tags: {
                 [key: string]: string;
@@ -6096,7 +6175,7 @@ export interface components {
          * JobState
          * @enum {string}
          */
-        JobState: "queued" | "placed" | "preparing" | "running" | "preempted" | "succeeded" | "failed" | "cancelled";
+        JobState: "queued" | "placed" | "preparing" | "running" | "preempted" | "suspended" | "succeeded" | "failed" | "cancelled";
         /**
          * Join
          * @description An agent exchanges a join token. It has made its credential itself and tells its SHA-256.
@@ -13245,7 +13324,73 @@ export interface operations {
             };
         };
     };
+    resume_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     stop_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    suspend_job: {
         parameters: {
             query?: never;
             header?: never;
@@ -13449,7 +13594,79 @@ export interface operations {
             };
         };
     };
+    resume_jobs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobsChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobsChanged"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     stop_jobs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobsChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobsChanged"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    suspend_jobs: {
         parameters: {
             query?: never;
             header?: never;

@@ -37,6 +37,7 @@ const LOOKS: Record<State, readonly [Icon, MantineColor]> = {
   preparing: [IconLoader, "indigo"],
   running: [IconPlayerPlay, "blue"],
   preempted: [IconPlayerPause, "orange"],
+  suspended: [IconPlayerPause, "gray"],
   succeeded: [IconCircleCheck, "green"],
   failed: [IconCircleX, "red"],
   cancelled: [IconPlayerStop, "gray"],

@@ -80,6 +80,17 @@ def undelete_jobs(body: wire.JobsChange, scope: Member, deps: DepsOf) -> wire.Jo
     return _change_many(deps, scope, BulkChange.UNDELETE, body)
 
 
+@router.post("/projects/{project}/jobs/suspend")
+def suspend_jobs(body: wire.JobsChange, scope: Member, deps: DepsOf) -> wire.JobsChanged:
+    """Stop many for a while, and keep them out of the queue until they are resumed."""
+    return _change_many(deps, scope, BulkChange.SUSPEND, body)
+
+
+@router.post("/projects/{project}/jobs/resume")
+def resume_jobs(body: wire.JobsChange, scope: Member, deps: DepsOf) -> wire.JobsChanged:
+    return _change_many(deps, scope, BulkChange.RESUME, body)
+
+
 @router.get(_JOB)
 def get_job(job: str, scope: Viewer, deps: DepsOf) -> wire.Job:
     """`job` is an id, the beginning of one, NAME (the newest) or NAME#N."""
@@ -90,6 +101,18 @@ def get_job(job: str, scope: Viewer, deps: DepsOf) -> wire.Job:
 def stop_job(job: str, scope: Member, deps: DepsOf) -> wire.Job:
     """End it and keep everything."""
     return shapes.job(jobs.stop(deps, scope.actor, scope.project, job))
+
+
+@router.post(f"{_JOB}/suspend")
+def suspend_job(job: str, scope: Member, deps: DepsOf) -> wire.Job:
+    """Stop it for a while, with its grace to save a checkpoint, and keep it out of the queue until it is resumed."""
+    return shapes.job(jobs.suspend(deps, scope.actor, scope.project, job))
+
+
+@router.post(f"{_JOB}/resume")
+def resume_job(job: str, scope: Member, deps: DepsOf) -> wire.Job:
+    """Put it back into the queue. It goes on from its newest checkpoint."""
+    return shapes.job(jobs.resume(deps, scope.actor, scope.project, job))
 
 
 @router.delete(_JOB)

@@ -85,6 +85,7 @@ job = Table(
     Column("waits_for", Text, nullable=True),
     Column("preemptions", Integer, nullable=False, server_default=text("0")),
     Column("preempted_at", JSON, nullable=False, server_default=text("'[]'")),
+    time_column("suspended_at", nullable=True),
     UniqueConstraint("project_id", "name", "number"),
     Index("ix_job_state", "state"),
     # Lists are read from their newest end, however long they have grown.

@@ -159,6 +159,8 @@ class ElasticRounds:
         return None
 
     def _save(self, before: ElasticNode, after: ElasticNode, now: datetime) -> None:
+        if after.state is ElasticState.GONE:
+            self._detach(after)  # first: nobody looks at a machine that is gone any more
         with self._deps.db.write() as tx:
             current = elastic.lock_node(tx, before.id)
             if current is None or current.state is not before.state:
@@ -166,8 +168,6 @@ class ElasticRounds:
             elastic.change_node(tx, replace(after, compute_id=current.compute_id))
             self._note_outcome(tx, before, after, now)
         logger.info("elastic_machine machine=%s state=%s reason=%s", after.name, after.state.value, after.reason)
-        if after.state is ElasticState.GONE:
-            self._detach(after)
 
     def _note_outcome(self, tx: Connection, before: ElasticNode, after: ElasticNode, now: datetime) -> None:
         """Failures make the elastic compute rest; a machine that came up ends that."""

@@ -24,9 +24,17 @@ class BulkChange(Enum):
     STOP = "stop"
     DELETE = "delete"
     UNDELETE = "undelete"
+    SUSPEND = "suspend"
+    RESUME = "resume"
 
 
-_CHANGES = {BulkChange.STOP: jobs.stopping, BulkChange.DELETE: jobs.deleting, BulkChange.UNDELETE: jobs.undeleting}
+_CHANGES = {
+    BulkChange.STOP: jobs.stopping,
+    BulkChange.DELETE: jobs.deleting,
+    BulkChange.UNDELETE: jobs.undeleting,
+    BulkChange.SUSPEND: jobs.suspending,
+    BulkChange.RESUME: jobs.resuming,
+}
 
 
 @dataclass(frozen=True, slots=True)

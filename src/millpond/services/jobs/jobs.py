@@ -113,9 +113,29 @@ def undelete(deps: Deps, actor: Actor, project: Project, text: str) -> JobView:
     return _change(deps, actor, project, text, undeleting(deps, actor))
 
 
+def suspend(deps: Deps, actor: Actor, project: Project, text: str) -> JobView:
+    """Stop the job for a while: it keeps its checkpoint and its place in line, and waits to be resumed."""
+    return _change(deps, actor, project, text, suspending(deps, actor))
+
+
+def resume(deps: Deps, actor: Actor, project: Project, text: str) -> JobView:
+    """Put a suspended job back into the queue."""
+    return _change(deps, actor, project, text, resuming(deps, actor))
+
+
 def stopping(deps: Deps, actor: Actor) -> JobChange:
     now = deps.clock.now()
     return JobChange("job.stop", lambda job: stopped(job, actor, now))
+
+
+def suspending(deps: Deps, actor: Actor) -> JobChange:
+    now = deps.clock.now()
+    return JobChange("job.suspend", lambda job: job_life.suspend(job, actor.name, now))
+
+
+def resuming(deps: Deps, actor: Actor) -> JobChange:
+    now = deps.clock.now()
+    return JobChange("job.resume", lambda job: job_life.resume(job, actor.name, now))
 
 
 def deleting(deps: Deps, actor: Actor) -> JobChange:
@@ -168,11 +188,13 @@ def _by_prefix(tx: Connection, project: Project, prefix: str) -> Job | None:
 
 def stopped(job: Job, actor: Actor, now: datetime) -> Job:
     """The job as it is after somebody asked for its end."""
-    is_preempted = job.status.ending is Ending.PREEMPTED and job.status.state is JobState.PREEMPTED
-    if job.status.state.is_finished or (job.status.stop_requested_at is not None and not is_preempted):
+    comes_back = job.status.ending in (Ending.PREEMPTED, Ending.SUSPENDED)
+    if job.status.state.is_finished or (job.status.stop_requested_at is not None and not comes_back):
         return job
-    if job.status.state is JobState.QUEUED:
-        return job_life.cancel(job, f"Stopped by {actor.name} before it was placed.", now)
+    job = job.changed(suspended_at=None)
+    if job.status.state in (JobState.QUEUED, JobState.SUSPENDED):
+        earlier = " before it was placed" if not job.status.attempt else ""
+        return job_life.cancel(job, f"Stopped by {actor.name}{earlier}.", now)
     return job_life.request_stop(job, f"Stop requested by {actor.name}.", now)
 
 

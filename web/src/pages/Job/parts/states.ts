@@ -8,6 +8,7 @@ export const JOB_STATES: JobState[] = [
   "preparing",
   "running",
   "preempted",
+  "suspended",
   "succeeded",
   "failed",
   "cancelled",
@@ -20,6 +21,7 @@ const ENDINGS: Record<string, string> = {
   lost: "machine lost",
   expired: "lost contact",
   terminated: "stopped by its cluster",
+  suspended: "suspended",
   problem: "could not start",
 };
 

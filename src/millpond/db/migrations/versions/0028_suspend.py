@@ -1,0 +1,13 @@
+"""Jobs that are suspended."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0028"
+down_revision = "0027"
+
+
+def upgrade() -> None:
+    op.add_column("job", sa.Column("suspended_at", sa.DateTime(timezone=True), nullable=True))
