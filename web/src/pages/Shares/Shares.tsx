@@ -39,7 +39,15 @@ export function SharesPage() {
       <Stack gap="lg">
         <Numbers />
         <TabBar label="Queue & shares" tabs={SHARES_TABS} names={TAB_LABELS} value={tab} onChange={show}>
-          {tab === "projects" && <ProjectShares project={project} />}
+          {tab === "projects" && (
+            <ProjectShares
+              project={project}
+              range={range ?? "hour"}
+              onRange={(chosen) =>
+                navigate({ search: (before) => ({ ...before, range: chosen }), resetScroll: false })
+              }
+            />
+          )}
           {tab === "running" && <RunningJobs project={project} page={page} onTurn={turn} />}
           {tab === "pending" && <PendingJobs project={project} page={page} onTurn={turn} />}
           {tab === "nodes" && <NodeTable />}

@@ -4,14 +4,17 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { createColumnHelper } from "@tanstack/react-table";
 import { gpuUseQuery } from "../../../api/gpuUse";
-import { type Share, sharesQuery } from "../../../api/shares";
+import type { Share } from "../../../api/shapes";
+import { sharesQuery } from "../../../api/shares";
 import { CommandLine } from "../../../components/Copyable";
 import { DataTable } from "../../../components/DataTable";
 import { EmptyState } from "../../../components/EmptyState";
 import { Loaded } from "../../../components/Loaded";
 import { ProjectLink } from "../../../components/ProjectLink";
 import { roundGpus } from "../../../lib/quantity";
+import type { SharesRange } from "../tabs";
 import { ShareBar } from "./ShareBar";
+import { SharesChart } from "./SharesChart";
 import { pendingWords } from "./words";
 
 const column = createColumnHelper<Share>();
@@ -41,14 +44,27 @@ const COLUMNS = [
   }),
 ];
 
+interface Props {
+  project: string | undefined;
+  /** How far back the chart shows. */
+  range: SharesRange;
+  onRange: (range: SharesRange) => void;
+}
+
 /** Per project: what it is guaranteed, what it may expect now, what it has, what it waits for. */
-export function ProjectShares({ project }: { project: string | undefined }) {
+export function ProjectShares({ project, range, onRange }: Props) {
   const result = useQuery(sharesQuery);
   return (
     <Loaded result={result}>
-      {(shares) => {
-        const shown = shares.filter((share) => project === undefined || share.project === project);
-        return shown.length === 0 ? <NoShares /> : <Shares shares={shown} />;
+      {({ items }) => {
+        const shown = items.filter((share) => project === undefined || share.project === project);
+        if (shown.length === 0) return <NoShares />;
+        return (
+          <Stack gap="xl">
+            <Shares shares={shown} />
+            <SharesChart project={project} range={range} onRange={onRange} />
+          </Stack>
+        );
       }}
     </Loaded>
   );
