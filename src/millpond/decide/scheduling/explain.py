@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millpond.decide.scheduling import reservation, rules
+from millpond.decide.scheduling import reservation, rules, waits
 from millpond.decide.scheduling.accounts import Account, Line
 from millpond.decide.scheduling.plan import Plan
 from millpond.decide.scheduling.planner import Planner
@@ -47,10 +47,12 @@ def explain(snapshot: Snapshot, plan: Plan, job_id: str) -> Explanation:
         return Explanation(start.rule, (f"It starts on {', '.join(nodes)} now.",), nominated_on=nodes)
     if wanted.held is not None:
         return Explanation(wanted.held, ())
-    pool = next((pool for pool in Planner(snapshot).pools if job_id in pool.waiting), None)
+    planner = Planner(snapshot)
+    planner.plan(snapshot.now)
+    pool = next((pool for pool in planner.pools if job_id in pool.waiting), None)
     if pool is None:
         return _fits_nowhere(snapshot, wanted)
-    return _explain_in(pool, snapshot, plan, wanted)
+    return _explain_in(pool, wanted)
 
 
 def _nominated(snapshot: Snapshot, job_id: str) -> Explanation:
@@ -83,27 +85,33 @@ def _fits_nowhere(snapshot: Snapshot, wanted: Pending) -> Explanation:
     return Explanation("no-fit", ("No place it may run in has a node that is large enough.",))
 
 
-def _explain_in(pool: Pool, snapshot: Snapshot, plan: Plan, wanted: Pending) -> Explanation:
-    pool.keep(plan.reservations)
-    pool.begin(snapshot.now)
-    pool.refresh_reservations()
+def _explain_in(pool: Pool, wanted: Pending) -> Explanation:
+    """After the plan was made: who starts in it is in the way already."""
     account, (_, line) = pool.accounts[wanted.job.project], pool.waiting[wanted.job.id]
-    obstacle = rules.obstacle(account, line, snapshot.now)
-    if obstacle is not None:
-        return Explanation(obstacle, (_numbers(account, wanted, obstacle),))
     rooms = [room for room in pool.fleet.open_rooms(None) if wanted.requires <= room.node.offers]
+    free = sum(sum(room.free) for room in pool.fleet.open_rooms(None))
+    rule = waits.waiting_rule(pool, account, line, free)
+    if rule == rules.BACKOFF:
+        return Explanation(rule, (_numbers(account, wanted, rule),), earliest_start=line.over_quota_from)
+    if rule in (rules.LIMIT, rules.NONPREEMPTIBLE_QUOTA):
+        fixed = rule == rules.NONPREEMPTIBLE_QUOTA
+        own = [one for one, _ in account.running if not (fixed and one.job.preemptible)]
+        return Explanation(rule, (_numbers(account, wanted, rule),), _holders(pool, own))
     blockers = _blockers(pool, rooms, wanted)
     earliest = earliest_start(pool, wanted.job.size, wanted.requires)
-    reserved = next((room.reservation for room in rooms if room.fits(wanted.job.size) and room.reservation), None)
-    if reserved is not None and reserved.job != wanted.job.id:
-        return Explanation(
-            "reservation", (f"The nodes with room for it are reserved for job {reserved.job}.",), blockers, earliest
-        )
-    free = sum(sum(room.free) for room in rooms)
-    if free >= wanted.job.size.gpus > 0:
+    if rule == waits.RESERVATION:
+        return Explanation(rule, _reserved(rooms, wanted), blockers, earliest)
+    if rule == waits.FRAGMENTED:
         words = f"{format_gpus(free)} GPUs are free, but not together on one node: it needs {_asked(wanted)}."
-        return Explanation("fragmented", (words,), blockers, earliest)
-    return Explanation("order", _order(account, line, wanted, free), blockers, earliest)
+        return Explanation(rule, (words,), blockers, earliest)
+    return Explanation(rule, _order(account, line, wanted, free), blockers, earliest)
+
+
+def _reserved(rooms: list[Room], wanted: Pending) -> tuple[str, ...]:
+    found = (room.reservation for room in rooms if room.fits(wanted.job.size) and room.reservation)
+    job = next((one.job for one in found if one.job != wanted.job.id), None)
+    words = f"The nodes with room for it are reserved for {f'job {job}' if job else 'another job'}."
+    return words, "With a time limit that ends before that job is expected to start, it could start there now."
 
 
 def _numbers(account: Account, wanted: Pending, obstacle: str) -> str:
@@ -119,8 +127,14 @@ def _numbers(account: Account, wanted: Pending, obstacle: str) -> str:
         return "It was preempted often within the last hour: it waits before it goes over quota again."
     if account.project.limit is not None and rules.exceeds_limit(account, wanted.job.size.gpus):
         limit = format_gpus(account.project.limit)
-        return f"{held} of at most {limit} GPUs, and this job needs {size}."
-    return f"{held}, its quota is {format_gpus(account.quota)}, and it may not go over quota."
+        return (
+            f"{held} of at most {limit} GPUs, and this job needs {size}. It starts when jobs of {project} have ended, "
+            "or an administrator raises the limit."
+        )
+    return (
+        f"{held}, its quota is {format_gpus(account.quota)}, and it may not go over quota. It starts when jobs of "
+        f"{project} have ended, or an administrator raises the quota or allows over-quota."
+    )
 
 
 def _order(account: Account, line: Line, wanted: Pending, free: int) -> tuple[str, ...]:
@@ -137,13 +151,18 @@ def _order(account: Account, line: Line, wanted: Pending, free: int) -> tuple[st
 
 
 def _blockers(pool: Pool, rooms: list[Room], wanted: Pending) -> tuple[Blocker, ...]:
-    """Those that hold GPUs where it could run, over-quota ones first, then those that end soonest."""
+    """Those that hold GPUs where it could run."""
     held = {job_id for room in rooms if room.fits_empty(wanted.job.size) for job_id in room.holds}
+    return _holders(pool, [pool.running[job_id] for job_id in held])
+
+
+def _holders(pool: Pool, running: list[Running]) -> tuple[Blocker, ...]:
+    """Over-quota ones first, then those that end soonest."""
     found = [
-        Blocker(job_id, running.job.project, running.job.size.gpus, job_id in account.over, _end(running))
-        for job_id in held
-        if (running := pool.running[job_id]).job.size.gpus
-        for account in (pool.accounts[running.job.project],)
+        Blocker(one.job.id, account.name, one.job.size.gpus, one.job.id in account.over, _end(one))
+        for one in running
+        if one.job.size.gpus
+        for account in (pool.accounts[one.job.project],)
     ]
     found.sort(key=lambda one: (not one.over_quota, one.ends is None, one.ends or 0.0, one.job))
     return tuple(found[:MAX_BLOCKERS])

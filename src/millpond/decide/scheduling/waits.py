@@ -23,7 +23,7 @@ def waiting_rules(planner: Planner, snapshot: Snapshot) -> Mapping[str, str]:
         free = sum(sum(room.free) for room in pool.fleet.open_rooms(None))
         for account in pool.accounts.values():
             for line in account.lines.values():
-                rule = _rule(pool, account, line, free)
+                rule = waiting_rule(pool, account, line, free)
                 found.update((wanted.job.id, rule) for wanted in line.jobs)
     started = {job_id for pool in planner.pools for job_id in pool.starts}
     classify = cache(lambda size, requires, places: _nowhere(snapshot.nodes, size, requires, places))
@@ -39,7 +39,8 @@ def why_nowhere(nodes: tuple[Node, ...], wanted: Pending) -> str:
     return _nowhere(nodes, wanted.job.size, wanted.requires, wanted.places)
 
 
-def _rule(pool: Pool, account: Account, line: Line, free: int) -> str:
+def waiting_rule(pool: Pool, account: Account, line: Line, free: int) -> str:
+    """Of a line after a plan; `free` is what is free in the pool."""
     obstacle = rules.obstacle(account, line, pool.now)
     if obstacle is not None:
         return obstacle

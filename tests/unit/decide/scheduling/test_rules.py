@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from millpond.decide.scheduling.backoff import over_quota_from
-from millpond.decide.scheduling.planner import Planner
+from millpond.decide.scheduling.explain import explain
+from millpond.decide.scheduling.planner import Planner, plan
 from millpond.decide.scheduling.snapshot import Node, Pending, Project
 from millpond.decide.scheduling.waits import waiting_rules
 from millpond.testing.scheduling import Cluster, a_gpu_node, a_pending, a_project
@@ -189,6 +190,10 @@ def test_rule(scenario: Scenario) -> None:
     planner = Planner(snapshot)
     assert planner.plan(snapshot.now).changes_nothing
     assert waiting_rules(planner, snapshot) == scenario.waits
+    for name, rule in scenario.waits.items():
+        told = explain(snapshot, plan(snapshot), name)
+        assert told.rule == rule
+        assert told.reasons
 
 
 def test_a_fractions_share_as_few_gpus_as_possible() -> None:
@@ -236,3 +241,14 @@ def test_o_the_wait_doubles_up_to_ten_minutes(times: int, wait: float) -> None:
 
 def test_o_preemptions_are_forgotten_after_an_hour() -> None:
     assert over_quota_from([1000.0], 1000.0 + 3600) == 0.0
+
+
+def test_why_names_who_holds_what_and_when_it_ends() -> None:
+    cluster = Cluster(ONE_OF_4, (a_project("a", 4), a_project("b", 4, limit=300)))
+    cluster.submit(job("a1", 2, time_limit=600.0), job("b1", 2, time_limit=60.0), job("a2", 4), job("b2", 2))
+    snapshot = cluster.snapshot()
+    order, limit = (explain(snapshot, plan(snapshot), name) for name in ("a2", "b2"))
+    assert [one.job for one in order.blockers] == ["b1", "a1"]
+    assert order.earliest_start == cluster.running["a1"].started + 600
+    assert (limit.rule, [one.job for one in limit.blockers]) == ("limit", ["b1"])
+    assert "raises the limit" in limit.reasons[0]
