@@ -1,6 +1,6 @@
 """Chooses where a fill fetches from: the lake, or a mounted volume of another site that has the commit.
 
-Time and money are combined: a unit of money is worth a number of seconds. The cheapest source wins; without better
+Time and money are combined: an hour of filling is worth a price. The cheapest source wins; without better
 knowledge it is the lake, which has everything.
 """
 
@@ -13,8 +13,7 @@ from millpond.decide.bandwidth import expected_seconds
 from millpond.model.quantity import format_bytes, format_rate, format_seconds
 from millpond.model.topology import LAKE
 
-# What an hour of waiting may cost: one unit of money.
-SECONDS_PER_UNIT = 3600.0
+_HOUR = 3600.0
 _GB = 10**9
 
 
@@ -43,15 +42,15 @@ class FillSource:
 
 
 def choose_source(
-    lake: FillWay, volumes: Sequence[FillWay], missing_bytes: int, *, seconds_per_unit: float = SECONDS_PER_UNIT
+    lake: FillWay, volumes: Sequence[FillWay], missing_bytes: int, *, fill_price: float = 1.0
 ) -> FillSource:
     """The cheapest source in time and money; ties: the lake first, then by name."""
     usable = [way for way in volumes if way.obstacle is None and way.bytes_per_second]
-    ranked = sorted(usable, key=lambda way: (_cost(way, missing_bytes, seconds_per_unit), way.name))
+    ranked = sorted(usable, key=lambda way: (_cost(way, missing_bytes, fill_price), way.name))
     best = ranked[0] if ranked else None
     takes_lake = best is None or (
         lake.bytes_per_second is not None
-        and _cost(lake, missing_bytes, seconds_per_unit) <= _cost(best, missing_bytes, seconds_per_unit)
+        and _cost(lake, missing_bytes, fill_price) <= _cost(best, missing_bytes, fill_price)
     )
     chosen = lake if takes_lake or best is None else best
     others = [way for way in (lake, *sorted(volumes, key=lambda way: way.name)) if way is not chosen]
@@ -59,9 +58,9 @@ def choose_source(
     return FillSource(chosen.id, (first, *(f"not from {way.name}: {_described(way, missing_bytes)}" for way in others)))
 
 
-def _cost(way: FillWay, missing_bytes: int, seconds_per_unit: float) -> float:
+def _cost(way: FillWay, missing_bytes: int, fill_price: float) -> float:
     seconds = expected_seconds(missing_bytes, way.bytes_per_second) or 0.0
-    return seconds + way.price_per_gb * missing_bytes / _GB * seconds_per_unit
+    return fill_price * seconds / _HOUR + way.price_per_gb * missing_bytes / _GB
 
 
 def _described(way: FillWay, missing_bytes: int) -> str:

@@ -36,12 +36,15 @@ logger = getLogger(__name__)
 WAITS = (DoesNotFit, VolumeProblem, NotReady)
 
 
-def bring(tx: Connection, job: Job, candidates: Sequence[Volume], now: datetime) -> Sequence[CachedView]:
+def bring(
+    tx: Connection, job: Job, candidates: Sequence[Volume], now: datetime, also: Sequence[str] = ()
+) -> Sequence[CachedView]:
     """Lease all of the job's commits on one volume: the one that holds most of them, or the next with space.
 
+    `also`: commits that it will need, like an environment that was built for it.
     Raises one of WAITS if no volume can hold them, NotFound if a dataset is gone; nothing has changed then.
     """
-    commits = commits_of(job)
+    commits = [*commits_of(job), *also]
     if not commits or (not candidates and commits == [job.spec.code_commit]):
         return ()  # code alone is fetched by the agent where no volume is near
     refusal: MillError | None = None
@@ -87,7 +90,9 @@ class NotBegun:
     words: str
 
 
-def begin_fills(deps: Deps, job: Job, candidates: Sequence[Volume], now: datetime) -> NotBegun | None:
+def begin_fills(
+    deps: Deps, job: Job, candidates: Sequence[Volume], now: datetime, also: Sequence[str] = ()
+) -> NotBegun | None:
     """Start to fetch a queued job's data to one of these volumes; why that is not possible now, if it is not."""
     differences.prepare(deps, commits_of(job))
     try:
@@ -95,7 +100,7 @@ def begin_fills(deps: Deps, job: Job, candidates: Sequence[Volume], now: datetim
             waiting = jobs.lock(tx, job.id)
             if waiting is None or waiting.status.state is not JobState.QUEUED:
                 return None  # placed meanwhile: it holds what it needs, and what it holds must not be let go here
-            found = bring(tx, waiting, candidates, now)
+            found = bring(tx, waiting, candidates, now, also)
             job_caches.release_for_job(tx, job.id, now=now)
     except NotFound as error:
         logger.info("prefetch_failed job=%s reason=%s", job.id, error.message)

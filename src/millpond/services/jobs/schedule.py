@@ -15,7 +15,16 @@ from millpond.decide.scheduling.bursts import Burst
 from millpond.decide.scheduling.plan import Plan
 from millpond.decide.scheduling.waits import waiting_rules
 from millpond.services.deps import Deps
-from millpond.services.jobs import apply_plan, environments, job_data, placements, plan_input, prefetching, waiting
+from millpond.services.jobs import (
+    apply_plan,
+    environment_data,
+    environments,
+    job_data,
+    placements,
+    plan_input,
+    prefetching,
+    waiting,
+)
 from millpond.services.jobs.environments import Environments
 from millpond.services.jobs.loaded import WITH_WORDS, Block, Loaded, load
 from millpond.services.jobs.plan_input import PlanInput
@@ -46,7 +55,8 @@ def start_jobs(deps: Deps, now: datetime) -> Plan:
         packages = _environments(deps, loaded, now)
         if apply_plan.start_nominated(deps, loaded, packages, now):
             continue
-        blocked = {**packages.blocked, **refused}
+        fetching = environment_data.fetch_environments(deps, loaded, packages, now)
+        blocked = {**packages.blocked, **fetching, **refused}
         found = plan_input.plan_input(loaded, blocked)
         burst = found.plan()
         plan = burst.plan

@@ -6,7 +6,7 @@ from millpond.model.dataset import DatasetKind
 from millpond.model.job import Job, JobState
 from millpond.model.job_spec import JobKind
 from millpond.services.jobs import jobs
-from millpond.testing.builders_work import add_commit
+from millpond.testing.builders_work import GB, add_commit
 from millpond.wire.observed import PlacementSeen
 from tests.unit.services.world import World
 
@@ -85,3 +85,23 @@ def test_other_packages_are_another_build(world: World) -> None:
     second = world.submit("second", environment=source(world))
     world.schedule()
     assert the_build(world, first).id != the_build(world, second).id
+
+
+def test_a_large_environment_is_fetched_before_the_job_takes_room(world: World) -> None:
+    job = world.submit("train", environment=source(world), cpu=4)
+    world.schedule()
+    world.schedule()
+    made = add_commit(world.deps.db, ".outputs", kind=DatasetKind.OUTPUT, size=20 * GB)
+    finish(world, the_build(world, job), output_commit=made)
+    world.schedule()
+    assert (world.job(job.id).status.state, world.job(job.id).status.rule) == (JobState.QUEUED, "locality")
+    assert "its environment is fetched to local" in world.why(job.id)[-1]
+    other = world.submit("other", cpu=4)
+    world.schedule()
+    assert world.job(other.id).status.state is JobState.PLACED, "its room is not held through the fill"
+    jobs.stop(world.deps, world.maria, world.project, other.id)
+    world.sync(PlacementSeen(id=world.job(other.id).status.placement_id or "", state="finished", exit_code=0))
+    world.fill_all()
+    world.schedule()
+    placed = world.job(job.id)
+    assert (placed.status.state, placed.status.environment_commit) == (JobState.PLACED, made)

@@ -27,6 +27,8 @@ class Ways:
     visited: Sequence[Volume]
     places: Geography
     measured: Mapping[tuple[str, str], float]
+    # What an hour of filling is worth.
+    fill_price: float
 
 
 def load(tx: Connection, deps: Deps, agent: Agent) -> Ways:
@@ -35,7 +37,7 @@ def load(tx: Connection, deps: Deps, agent: Agent) -> Ways:
     linked = places.linked(agent.site_id)
     visited = [volume for volume in volumes.all_of(tx) if volume.site_id in linked] if linked else []
     measured = {(one.volume_id, one.source_id): one.bytes_per_second for one in links.bandwidths(tx)}
-    return Ways(agent, visited, places, measured)
+    return Ways(agent, visited, places, measured, deps.settings.fill_price)
 
 
 def source_of(tx: Connection, ways: Ways, view: CachedView) -> FillSource | None:
@@ -56,7 +58,8 @@ def source_of(tx: Connection, ways: Ways, view: CachedView) -> FillSource | None
         price_per_gb=_price(ways.places.link(LAKE, ways.agent.site_id)),
     )
     # What is linked from a commit beside it is not fetched.
-    return choose_source(lake, found, row.bytes if row.fetch_bytes is None else row.fetch_bytes)
+    missing = row.bytes if row.fetch_bytes is None else row.fetch_bytes
+    return choose_source(lake, found, missing, fill_price=ways.fill_price)
 
 
 def explain(tx: Connection, deps: Deps, view: CachedView) -> tuple[str, ...]:
