@@ -14,11 +14,11 @@ from millpond.blobs.external_s3 import S3Place
 from millpond.blobs.external_web import WebPlace
 from millpond.blobs.guarded_http import GuardedHttp
 from millpond.blobs.location import open_store
-from millpond.blobs.retry import Patience
 from millpond.blobs.sigv4 import Keys
 from millpond.decide.allowed_addresses import Reach
 from millpond.errors import BadRequest, ChangedOutside, Forbidden, NotFound
 from millpond.model.connection import ExternalObject, Place
+from millpond.retry import RetryPolicy
 from millpond.testing import rclone as rclone_keys
 from millpond.testing.rclone import Rclone
 from millpond.testing.seaweed import CREDENTIALS, Seaweed
@@ -47,7 +47,7 @@ def outside(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 def _site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
     with running_website(tmp_path_factory.mktemp("site")) as site, resolving({"files.test": ["127.0.0.1"]}):
         where = Place.parse(site.url("/pub"))
-        place = WebPlace(where, GuardedHttp(Reach.parse("files.test"), patience=Patience(attempts=1)))
+        place = WebPlace(where, GuardedHttp(Reach.parse("files.test"), policy=RetryPolicy(attempts=1)))
         yield Outside(place, where.root, lambda name, data: site.files.__setitem__(f"/pub/{name}", data))
         place.close()
 
@@ -55,7 +55,7 @@ def _site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
 def _bucket(server: Seaweed | Rclone, keys: Keys | None = KEYS) -> Outside:
     assert rclone_keys.CREDENTIALS == CREDENTIALS
     where = Place.parse(f"s3://{server.bucket}/places", endpoint=server.endpoint)
-    http = GuardedHttp(Reach.parse("127.0.0.1"), patience=Patience(attempts=1))
+    http = GuardedHttp(Reach.parse("127.0.0.1"), policy=RetryPolicy(attempts=1))
     store = open_store(server.url("places"), environment=CREDENTIALS)
     place = S3Place(where, http, keys, lambda: datetime.now(UTC))
     return Outside(place, where.root, store.put)

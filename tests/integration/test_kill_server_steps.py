@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from millpond.blobs.retry import Patience
 from millpond.client import transfer
 from millpond.client.clone import clone
 from millpond.client.dataset_bin import purge_dataset
@@ -28,6 +27,7 @@ from millpond.client.sync import sync
 from millpond.client.working_copy import WorkingCopy
 from millpond.errors import MillError, NotFound, NotReady
 from millpond.model.people import Role
+from millpond.retry import RetryPolicy
 from millpond.testing.waiting import wait_until
 from millpond.wire.people import UserCreate
 from tests.integration.dying_server import DyingServer, dying_server
@@ -40,7 +40,7 @@ PASSWORD = "correct horse battery"
 @pytest.fixture(autouse=True)
 def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that gives up at once, and is run again."""
-    monkeypatch.setattr(transfer, "Patience", lambda **_: Patience(attempts=1))
+    monkeypatch.setattr(transfer, "RetryPolicy", lambda **_: RetryPolicy(attempts=1))
 
 
 @pytest.fixture

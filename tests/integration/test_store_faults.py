@@ -14,7 +14,6 @@ import urllib3
 from sqlalchemy import select
 
 from millpond.blobs.location import open_store
-from millpond.blobs.retry import Patience
 from millpond.client import transfer
 from millpond.client.clone import clone
 from millpond.client.datasets import create_dataset
@@ -27,6 +26,7 @@ from millpond.db.tables.data import pack
 from millpond.errors import BadFormat, Corrupt, Forbidden, MillError, StoreUnavailable
 from millpond.lake import crew, fetch_orders, http, store_retry
 from millpond.lake.range_reader import RangeReader
+from millpond.retry import RetryPolicy
 from millpond.services.commits.packs import verify
 from millpond.testing.faults import (
     Fault,
@@ -202,7 +202,7 @@ def test_a_key_that_looks_like_an_error_is_none(faulty: Faulty) -> None:
 def test_a_store_that_is_away_for_a_while_is_waited_for(faulty: Faulty, monkeypatch: pytest.MonkeyPatch) -> None:
     """For longer than six tries, as when it is started again."""
     monkeypatch.setattr(transfer, "_LONGEST_PAUSE", 0.01)
-    monkeypatch.setattr(fetch_orders, "RangeReader", partial(RangeReader, Patience(attempts=2, first=0.01)))
+    monkeypatch.setattr(fetch_orders, "RangeReader", partial(RangeReader, RetryPolicy(attempts=2, first=0.01)))
     faulty.proxy.fail(resets, times=20, method="PUT", part="/packs/")
     folder = faulty.sync()
     assert faulty.proxy.left == 0
@@ -215,7 +215,7 @@ def test_a_store_that_is_away_for_a_while_is_waited_for(faulty: Faulty, monkeypa
 def test_a_store_that_stays_away_is_named_and_later_all_goes_on(
     faulty: Faulty, fault: Fault, error: type[MillError], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transfer, "Patience", lambda **_: Patience(attempts=2, first=0.01))
+    monkeypatch.setattr(transfer, "RetryPolicy", lambda **_: RetryPolicy(attempts=2, first=0.01))
     faulty.proxy.fail(fault, times=1000, method="PUT", part="/packs/")
     folder = faulty.folder()
     with pytest.raises(error) as caught:

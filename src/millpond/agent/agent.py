@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from millpond import __version__
-from millpond.agent.backoff import Backoff
 from millpond.agent.branch_pointers import Pointing
 from millpond.agent.checkpoint import Checkpoints
 from millpond.agent.compute_test import TestedVolume, Trials
@@ -31,6 +30,7 @@ from millpond.agent.tunnels import AgentTunnels, Connect, no_tunnel
 from millpond.agent.volumes import Volumes
 from millpond.errors import BadRequest, Conflict, Forbidden, Invalid, MillError, NotSignedIn, SetupError
 from millpond.lake.transfer import Downloader
+from millpond.retry import Backoff
 from millpond.wire.desired import Desired, DesiredFill
 from millpond.wire.observed import Capabilities, Observed, VolumeSeen
 

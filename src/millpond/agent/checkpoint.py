@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import signal
@@ -9,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from millpond.agent.backoff import Backoff, may_pass
 from millpond.agent.drivers import Exited, Lost, Reason
 from millpond.agent.outcome import SaveOutputs
 from millpond.agent.prepare import CHECKPOINT
@@ -17,6 +17,7 @@ from millpond.agent.spec import Spec, read_spec, write_private
 from millpond.agent.threads import in_thread
 from millpond.agent.volumes import sentence
 from millpond.errors import MillError
+from millpond.retry import Backoff, may_pass
 from millpond.wire.desired import DesiredPlacement
 
 log = logging.getLogger(__name__)
@@ -78,7 +79,7 @@ async def save(
         except (MillError, OSError) as error:
             if isinstance(error, MillError) and may_pass(error):
                 log.info("checkpoint waits: placement=%s %s", spec.placement, error)
-                await backoff.wait()
+                await asyncio.sleep(backoff.next())
                 continue
             problem = f"The checkpoint could not be saved: {sentence(error)}"
             log.warning("checkpoint not saved: placement=%s %s", spec.placement, error)

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from millpond.agent.backoff import Backoff
 from millpond.agent.spec import write_private
 from millpond.client.http import Api
 from millpond.errors import BadRequest, MillError, SetupError
 from millpond.model.compute import JOIN_PREFIX
+from millpond.retry import Backoff
 from millpond.wire.computes import Join, Joined
 
 log = logging.getLogger(__name__)

@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict
 from functools import partial
 
-from millpond.agent.backoff import Backoff, may_pass
 from millpond.agent.cache_task import Work
 from millpond.agent.keeper.clock import boot_time
 from millpond.agent.leftovers import Tidying
@@ -22,6 +21,7 @@ from millpond.lake.crew import processes_for
 from millpond.lake.nursery import Nursery
 from millpond.lake.reader import room_for_pages
 from millpond.lake.transfer import Downloader
+from millpond.retry import Backoff, RetryPolicy, may_pass
 from millpond.volumes.attempt import FillAttempt, begin_attempt
 from millpond.volumes.bases import BaseTree
 from millpond.volumes.disk_space import Needed, NoRoomYet, RoomWatch, check_room
@@ -118,7 +118,7 @@ class Fills:
         """Retry until done, refused for good or cancelled. One commit of one volume at a time."""
         if before:
             await asyncio.wait(before)
-        backoff, costly = Backoff(first=1.0, longest=15.0), Backoff(first=5.0, longest=300.0)
+        backoff, costly = Backoff(RetryPolicy(first=1.0, longest=15.0)), Backoff(RetryPolicy(first=5.0, longest=300.0))
         while not work.cancelled.is_set():
             volume = self._volumes.healthy(work.desired.volume_id)
             if volume is not None and await self._try(work, partial(carry_out, work, volume)):

@@ -10,11 +10,11 @@ import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from millpond.agent.backoff import Backoff
 from millpond.agent.log_file import LogFile, Taken
 from millpond.agent.server import Server
 from millpond.agent.usage import UsageShipper
 from millpond.errors import MillError, NotFound, StalePlacement
+from millpond.retry import Backoff
 
 log = logging.getLogger(__name__)
 
@@ -118,7 +118,7 @@ class LogShipper:
             last = ended and taken.offset + len(taken.data) >= self._file.size
             await self._put(taken, durable=last)
             if (self._offset or 0) <= before:
-                await self._backoff.wait()  # the server takes nothing more at the moment
+                await asyncio.sleep(self._backoff.next())  # the server takes nothing more at the moment
             shipped += max(1, len(taken.data))
         return shipped
 
@@ -136,4 +136,4 @@ class LogShipper:
             except MillError as error:
                 # Whatever else is wrong may be mended: what a job wrote is never given up.
                 log.warning("log waits: placement=%s %s", self._placement, error.message)
-                await self._backoff.wait()
+                await asyncio.sleep(self._backoff.next())

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from millpond.agent.backoff import Backoff, may_pass
 from millpond.agent.prepare import OUTPUT
 from millpond.agent.spec import Spec, read_spec, write_private
 from millpond.agent.threads import in_thread
 from millpond.agent.volumes import sentence
 from millpond.errors import MillError
+from millpond.retry import Backoff, may_pass
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +54,7 @@ async def save(directory: Path, spec: Spec, save_outputs: SaveOutputs, wanted: C
         except (MillError, OSError) as error:
             if isinstance(error, MillError) and may_pass(error):
                 log.info("outputs wait: placement=%s %s", spec.placement, error)
-                await backoff.wait()
+                await asyncio.sleep(backoff.next())
                 continue
             outcome = SavedOutputs(problem=f"Cannot save the outputs: {sentence(error)}")
         write_private(directory / OUTCOME, json.dumps(asdict(outcome)))

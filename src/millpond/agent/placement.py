@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 
 from millpond.agent import checkpoint
-from millpond.agent.backoff import Backoff, may_pass
 from millpond.agent.checkpoint import Checkpoints
 from millpond.agent.drivers import (
     Driver,
@@ -38,6 +37,7 @@ from millpond.agent.spec import RANKS, SPEC, answer_clock, read_spec, renew
 from millpond.agent.threads import in_thread
 from millpond.agent.volumes import Volumes, sentence
 from millpond.errors import MillError
+from millpond.retry import Backoff, may_pass
 from millpond.volumes.volume import CommitPlace
 from millpond.wire.desired import DesiredInput, DesiredPlacement
 from millpond.wire.observed import PlacementSeen
@@ -177,7 +177,7 @@ class Placement:
                 if not may_pass(error):
                     raise
                 self._wait_for(f"its code or checkpoint cannot be fetched yet: {error.message}")
-                await backoff.wait()
+                await asyncio.sleep(backoff.next())
             await self._hear_news(within=5.0)
         return False
 

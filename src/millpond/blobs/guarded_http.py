@@ -7,7 +7,6 @@ where a connection ends.
 
 from __future__ import annotations
 
-import random
 import re
 import socket
 import ssl
@@ -18,9 +17,9 @@ from urllib.parse import urljoin, urlsplit
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
-from millpond.blobs.retry import TRANSIENT, Patience
 from millpond.decide.allowed_addresses import Reach
 from millpond.errors import AddressRefused, BadRequest, StoreUnavailable
+from millpond.retry import TRANSIENT, RetryPolicy, retry
 
 _TIMEOUT = urllib3.Timeout(connect=10.0, read=30.0)
 _REDIRECTS = {301, 302, 303, 307, 308}
@@ -36,12 +35,12 @@ class GuardedHttp:
         reach: Reach,
         *,
         authorization: str | None = None,
-        patience: Patience | None = None,
+        policy: RetryPolicy | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._reach = reach
         self._authorization = authorization
-        self._patience = patience or Patience(attempts=4, first=0.2)
+        self._policy = policy or RetryPolicy(attempts=4, first=0.2)
         self._sleep = sleep
         self._pool = _pool(reach)
 
@@ -52,21 +51,18 @@ class GuardedHttp:
 
         AddressRefused for what may not be reached, StoreUnavailable for what may pass.
         """
-        problem = ""
-        cause: Exception | None = None
-        for attempt in range(self._patience.attempts):
-            if attempt:
-                self._sleep(self._patience.wait(attempt - 1, random.random()))
+
+        def once() -> urllib3.BaseHTTPResponse:
             try:
                 answer = self._follow(method, url, dict(headers or {}), _HOPS if follow else 0)
             except urllib3.exceptions.HTTPError as error:
-                problem, cause = _words(error), error
-                continue
-            if answer.status not in TRANSIENT:
-                return answer
-            problem, cause = f"it answered {answer.status}", None
-            _leave(answer)
-        raise StoreUnavailable(f"Unexpected answer from {shown(url)}: {problem}.") from cause
+                raise _unavailable(url, _words(error)) from error
+            if answer.status in TRANSIENT:
+                _leave(answer)
+                raise _unavailable(url, f"it answered {answer.status}")
+            return answer
+
+        return retry(once, StoreUnavailable, self._policy, sleep=self._sleep)
 
     def close(self) -> None:
         self._pool.clear()
@@ -208,3 +204,7 @@ def _words(error: BaseException) -> str:
     """What urllib3 says, without the object it says it of: `HTTPConnection(host='a', port=80): Failed to …`."""
     said = re.sub(r"^\w+\(host=.*?\): ", "", str(error))
     return said.rpartition(">: ")[2].strip().rstrip(".")[:200]
+
+
+def _unavailable(url: str, problem: str) -> StoreUnavailable:
+    return StoreUnavailable(f"Unexpected answer from {shown(url)}: {problem}.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -15,6 +14,7 @@ from millpond import __version__
 from millpond.client.problems import problem_of
 from millpond.client.transport import Request, Response, Streamed, Transport, was_never_sent
 from millpond.errors import MillError
+from millpond.retry import Backoff, RetryPolicy
 from millpond.wire.quick.base import Page
 
 API = "/api/v1"
@@ -171,23 +171,18 @@ class Api:
             yield answer
 
     def _patiently(self, once: Callable[[], Read], *, repeatable: bool) -> Read:
-        deadline: float | None = None
         began = time.monotonic()
-        for attempt in range(1_000_000):
+        backoff = Backoff(RetryPolicy(attempts=1, first=0.2, longest=5.0, seconds=self.patience))
+        while True:
             try:
                 return once()
             except MillError as error:
-                if not _may_repeat(error, repeatable) or not self._answered.is_set():
+                pause = backoff.next()
+                if not _may_repeat(error, repeatable) or not self._answered.is_set() or backoff.is_over(pause):
                     raise
-                now = time.monotonic()
-                deadline = deadline or now + self.patience
-                pause = min(0.2 * 2**attempt, 5.0) * random.uniform(0.7, 1.3)
-                if now + pause > deadline:
-                    raise
-                if now - began >= TOLD_AFTER_SECONDS:
+                if time.monotonic() - began >= TOLD_AFTER_SECONDS:
                     self.waiting(error.message)
-                self._sleep(pause)
-        raise AssertionError("unreachable")
+            self._sleep(pause)
 
     def _build(
         self,

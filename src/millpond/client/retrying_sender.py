@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import logging
-import random
-import time
 from collections.abc import Callable
 from typing import TypeVar
 
 from millpond.errors import Incomplete
+from millpond.retry import RetryPolicy, retry
 
 log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 # Somebody may collect again and again without a pause: pauses of our own that grow, and differ, come through at last.
-_TRIES = 20
-_LONGEST_PAUSE = 2.0
+_POLICY = RetryPolicy(attempts=20, first=0.05, longest=2.0)
 
 
 def until_complete(push_and_commit: Callable[[], Result]) -> Result:
@@ -23,11 +21,9 @@ def until_complete(push_and_commit: Callable[[], Result]) -> Result:
 
     It must ask the server what is missing each time. What is there is not sent again, so this ends soon.
     """
-    for attempt in range(_TRIES - 1):
-        try:
-            return push_and_commit()
-        except Incomplete as error:
-            log.info("sending_again reason=%s", error.message)
-            if attempt:
-                time.sleep(random.uniform(0, min(0.05 * 2**attempt, _LONGEST_PAUSE)))
-    return push_and_commit()
+
+    def failed(error: Incomplete) -> float:
+        log.info("sending_again reason=%s", error.message)
+        return 0.0
+
+    return retry(push_and_commit, Incomplete, _POLICY, failed=failed)

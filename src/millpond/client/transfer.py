@@ -11,7 +11,6 @@ from itertools import islice
 from typing import TypeVar
 from urllib.parse import urljoin
 
-from millpond.blobs.retry import Patience
 from millpond.blobs.store import CRC32_HEADER, Buffer
 from millpond.client.external_reader import URL_SECONDS, URLS_AT_ONCE, Outside
 from millpond.client.http import Api, segment
@@ -24,6 +23,7 @@ from millpond.lake.pages import IndexPage, decode_page, is_leaf, unpack_page
 from millpond.lake.transfer import Slot
 from millpond.model.dataset import BlobPlace
 from millpond.model.tree import Entry
+from millpond.retry import RetryPolicy
 from millpond.wire.quick.data import (
     PackSlotsRequest,
     PacksWritten,
@@ -279,8 +279,8 @@ class ApiDownloader:
 
 def _data_plane(api: Api) -> DataPlane:
     """With the same patience as the server is waited for: of a directory lake it is the server who serves the bytes."""
-    patience = Patience(longest=_LONGEST_PAUSE, seconds=api.patience)
-    return DataPlane(api.base_url, patience=patience, waiting=api.waiting)
+    policy = RetryPolicy(longest=_LONGEST_PAUSE, seconds=api.patience)
+    return DataPlane(api.base_url, policy=policy, waiting=api.waiting)
 
 
 def _locator(page_id: str, frame: bytes) -> Mapping[bytes, BlobPlace]:

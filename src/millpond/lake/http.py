@@ -16,7 +16,6 @@ import urllib3
 
 from millpond.blobs.external import strong
 from millpond.blobs.external_web import checked_parts
-from millpond.blobs.retry import TRANSIENT, Patience
 from millpond.blobs.store import CRC32_HEADER, CREATE_HEADER, Buffer
 from millpond.errors import MillError, StoreUnavailable, by_code
 from millpond.lake.range_reader import RangeReader
@@ -24,6 +23,7 @@ from millpond.lake.store_retry import Passing, Result, Tries, Waiting, as_mill_e
 from millpond.model.connection import ExternalObject
 from millpond.pools import new_pool, words_of
 from millpond.proxy import proxy_for
+from millpond.retry import TRANSIENT, RetryPolicy
 
 # Until connected, and for each piece that is sent; and for the answer.
 _TIMEOUT = urllib3.Timeout(connect=10.0, read=60.0)
@@ -43,14 +43,14 @@ class DataPlane:
         self,
         base_url: str = "",
         *,
-        patience: Patience | None = None,
+        policy: RetryPolicy | None = None,
         sleep: Callable[[float], None] = time.sleep,
         connections: int = 8,
         waiting: Waiting = lambda why: None,
     ) -> None:
         """`base_url` completes URLs that begin with `/`."""
         self._base = base_url
-        self._tries = Tries(patience, sleep, waiting)
+        self._tries = Tries(policy, sleep, waiting)
         self._connections = connections
         self._pools: dict[tuple[str | None, bool], urllib3.PoolManager] = {}
         self._lock = threading.Lock()

@@ -14,9 +14,9 @@ from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead
 from urllib.parse import SplitResult, urlsplit
 
-from millpond.blobs.retry import Patience
 from millpond.errors import BadRequest
 from millpond.lake.store_retry import Passing, Tries, failure, shown, wrong_length
+from millpond.retry import RetryPolicy
 
 _CONNECT_SECONDS = 10.0
 _READ_SECONDS = 60.0
@@ -28,8 +28,8 @@ class RangeReader:
     Without proxies: what needs one is read by a DataPlane.
     """
 
-    def __init__(self, patience: Patience | None = None, sleep: Callable[[float], None] = time.sleep) -> None:
-        self._tries = Tries(patience, sleep)
+    def __init__(self, policy: RetryPolicy | None = None, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._tries = Tries(policy, sleep)
         self._connections = _Connections()
 
     def get_range(self, url: str, start: int, end: int) -> memoryview:

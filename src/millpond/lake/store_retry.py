@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from millpond.blobs.retry import TRANSIENT, Patience
 from millpond.errors import BadFormat, BadRequest, Corrupt, DiskFull, Forbidden, MillError, NotFound, StoreUnavailable
+from millpond.retry import TRANSIENT, RetryPolicy, retry
 
 _LONGEST_ADVICE = 30.0
 
@@ -31,30 +30,27 @@ class Passing(Exception):
 class Tries:
     def __init__(
         self,
-        patience: Patience | None = None,
+        policy: RetryPolicy | None = None,
         sleep: Callable[[float], None] = time.sleep,
         waiting: Waiting = lambda why: None,
     ) -> None:
-        self._patience = patience or Patience()
+        self._policy = policy or RetryPolicy()
         self._sleep = sleep
         self._waiting = waiting
 
     def again(self, url: str, once: Callable[[str], Result]) -> Result:
-        """Call `once` until it succeeds or fails for good; StoreUnavailable when patience is at its end."""
-        attempt, began, failed_at = 0, time.monotonic(), 0.0
-        while True:
-            try:
-                return once(url)
-            except Passing as passing:
-                attempt += 1
-                now = time.monotonic()
-                failed_at = failed_at or now
-                if self._patience.is_over(attempt, now - failed_at):
-                    raise StoreUnavailable(f"{shown(url)}: {passing.reason}") from passing
-                wait = self._patience.wait(attempt - 1, random.random())
-                if now - began >= TOLD_AFTER_SECONDS:
-                    self._waiting(f"The lake at {urlsplit(url).netloc} keeps failing: {passing.reason}")
-                self._sleep(max(wait, min(passing.advice, _LONGEST_ADVICE)))
+        """Call `once` until it succeeds or fails for good; StoreUnavailable when the policy is over."""
+        began = time.monotonic()
+
+        def failed(passing: Passing) -> float:
+            if time.monotonic() - began >= TOLD_AFTER_SECONDS:
+                self._waiting(f"The lake at {urlsplit(url).netloc} keeps failing: {passing.reason}")
+            return min(passing.advice, _LONGEST_ADVICE)
+
+        try:
+            return retry(lambda: once(url), Passing, self._policy, failed=failed, sleep=self._sleep)
+        except Passing as passing:
+            raise StoreUnavailable(f"{shown(url)}: {passing.reason}") from passing
 
 
 def sensible(read: Callable[[], Result]) -> Result:

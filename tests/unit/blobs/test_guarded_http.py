@@ -10,13 +10,13 @@ from unittest.mock import patch
 import pytest
 
 from millpond.blobs.guarded_http import GuardedHttp, body_of
-from millpond.blobs.retry import Patience
 from millpond.decide.allowed_addresses import Reach
 from millpond.errors import AddressRefused, BadRequest, StoreUnavailable
+from millpond.retry import RetryPolicy
 from millpond.testing.website import Website, resolving, running_website
 
 LISTED = Reach.parse("files.test")
-QUICK = Patience(attempts=2, first=0.0)
+QUICK = RetryPolicy(attempts=2, first=0.0)
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Website]:
 
 
 def fetch(reach: Reach, url: str, **options: str) -> bytes:
-    http = GuardedHttp(reach, patience=QUICK, **options)
+    http = GuardedHttp(reach, policy=QUICK, **options)
     try:
         answer = http.request("GET", url)
         assert answer.status == 200

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from millpond.blobs.memory import MemoryStore
-from millpond.blobs.retry import Patience, RetryingStore
+from millpond.blobs.retry import RetryingStore
 from millpond.blobs.store import BlobInfo, Buffer
 from millpond.errors import Conflict, NotFound, StoreUnavailable
+from millpond.retry import RetryPolicy
 
 
 class FlakyStore(MemoryStore):
@@ -34,7 +35,7 @@ class FlakyStore(MemoryStore):
 
 
 def retrying(store: MemoryStore, waits: list[float] | None = None) -> RetryingStore:
-    return RetryingStore(store, Patience(attempts=4), sleep=(waits if waits is not None else []).append)
+    return RetryingStore(store, RetryPolicy(attempts=4), sleep=(waits if waits is not None else []).append)
 
 
 def test_tries_again_with_growing_waits() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from millpond.blobs.retry import Patience
 from millpond.errors import NotFound, RefMoved
 from millpond.lake.branch_retry import on_newest
+from millpond.retry import RetryPolicy
 
 
 class Crowd:
@@ -31,7 +31,7 @@ def test_a_crowd_lets_everybody_through() -> None:
 def test_patience_ends() -> None:
     crowd = Crowd(quicker=30)
     with pytest.raises(RefMoved):
-        on_newest(crowd.commit, patience=Patience(attempts=4), sleep=crowd.pauses.append)
+        on_newest(crowd.commit, policy=RetryPolicy(attempts=4), sleep=crowd.pauses.append)
     assert len(crowd.pauses) == 3
 
 

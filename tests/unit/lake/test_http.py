@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from urllib3 import Timeout
 
-from millpond.blobs.retry import Patience
 from millpond.errors import BadRequest, DiskFull, Forbidden, MillError, NotFound, StoreUnavailable
 from millpond.lake import fetch_orders, store_retry
 from millpond.lake.digests import digest_of
@@ -24,6 +23,7 @@ from millpond.lake.range_writes import order_of, part_of, write_range
 from millpond.lake.target import Target
 from millpond.model.dataset import BlobPlace
 from millpond.model.tree import Kind
+from millpond.retry import RetryPolicy
 
 # Does something odd with one request, and says whether it has answered it.
 Fault = Callable[[BaseHTTPRequestHandler], bool]
@@ -128,7 +128,7 @@ def waits() -> list[float]:
 
 @pytest.fixture
 def plane(store: Store, waits: list[float]) -> Iterator[DataPlane]:
-    plane = DataPlane(store.url, patience=Patience(attempts=4), sleep=waits.append)
+    plane = DataPlane(store.url, policy=RetryPolicy(attempts=4), sleep=waits.append)
     yield plane
     plane.close()
 
@@ -189,8 +189,8 @@ def test_patience_may_be_a_time_and_whoever_waits_is_told_why(
     monkeypatch.setattr(store_retry, "TOLD_AFTER_SECONDS", 0.0)
     store.faults = [answers(503)] * 7
     said: list[str] = []
-    patience = Patience(attempts=2, seconds=60.0)
-    plane = DataPlane(store.url, patience=patience, sleep=waits.append, waiting=said.append)
+    policy = RetryPolicy(attempts=2, seconds=60.0)
+    plane = DataPlane(store.url, policy=policy, sleep=waits.append, waiting=said.append)
     plane.put("/a", b"x")
     assert len(waits) == len(said) == 7
     assert said[0].endswith("keeps failing: answered 503")
@@ -245,7 +245,7 @@ def memory() -> memoryview:
 
 @pytest.fixture
 def reader(waits: list[float]) -> Iterator[RangeReader]:
-    reader = RangeReader(patience=Patience(attempts=4), sleep=waits.append)
+    reader = RangeReader(policy=RetryPolicy(attempts=4), sleep=waits.append)
     yield reader
     reader.close()
 
@@ -442,7 +442,7 @@ def test_a_slow_line_may_take_longer_than_the_timeout(monkeypatch: pytest.Monkey
         listener.listen()
         reader = threading.Thread(target=_read_slowly, args=(listener, len(body)))
         reader.start()
-        plane = DataPlane(f"http://127.0.0.1:{listener.getsockname()[1]}", patience=Patience(attempts=1))
+        plane = DataPlane(f"http://127.0.0.1:{listener.getsockname()[1]}", policy=RetryPolicy(attempts=1))
         plane.put("/a", body)
         reader.join()
         plane.close()
@@ -455,7 +455,7 @@ def test_a_buffer_can_grow_after_sending_it_broke_off() -> None:
         listener.listen()
         hanging_up = threading.Thread(target=lambda: listener.accept()[0].close())
         hanging_up.start()
-        plane = DataPlane(f"http://127.0.0.1:{listener.getsockname()[1]}", patience=Patience(attempts=1))
+        plane = DataPlane(f"http://127.0.0.1:{listener.getsockname()[1]}", policy=RetryPolicy(attempts=1))
         with pytest.raises(StoreUnavailable) as caught:
             plane.put("/a", body)
         hanging_up.join()
