@@ -65,7 +65,7 @@ class Backoff:
         return self._policy.is_over(self._failures, since + pause)
 
     def reset(self) -> None:
-        """Begin anew: it succeeded."""
+        """Start over after a success."""
         self._failures, self._failed_at = 0, 0.0
 
 
