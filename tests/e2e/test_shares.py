@@ -109,7 +109,6 @@ def test_a_job_runs_on_a_queue_of_templates(screen: Screen) -> None:
     expect(page.get_by_text("mill queue create burst gpu-real:10m cloud")).to_be_visible()
 
 
-@pytest.mark.long
 def test_the_cluster_is_seen_at_a_glance(screen: Screen, mill: Mill, gpu_node: str) -> None:
     page = screen.page
     screen.open("/shares")
@@ -137,6 +136,10 @@ def test_the_cluster_is_seen_at_a_glance(screen: Screen, mill: Mill, gpu_node: s
     holders = why.get_by_role("table", name="Jobs that hold what it needs")
     expect(holders.get_by_role("row").filter(has_text="trains")).to_contain_text("3")
     expect(page.get_by_role("table", name="Events")).to_contain_text("Submitted by admin")
+    page.get_by_role("button", name="Suspend").click()
+    expect(page.get_by_text("suspended", exact=True).first).to_be_visible(timeout=60_000)
+    page.get_by_role("button", name="Resume").click()
+    expect(why).to_contain_text("Rule: order", timeout=60_000)
     page.go_back()
     page.get_by_role("tab", name="Nodes").click()
     expect(page).to_have_url(re.compile("tab=nodes"))

@@ -112,6 +112,19 @@ export function useStopJob() {
   );
 }
 
+/** Out of the queue until it is resumed; a running one first saves its checkpoint. */
+export function useSuspendJob() {
+  return useJobAction((path) =>
+    take(api.POST("/api/v1/projects/{project}/jobs/{job}/suspend", { params: { path } })),
+  );
+}
+
+export function useResumeJob() {
+  return useJobAction((path) =>
+    take(api.POST("/api/v1/projects/{project}/jobs/{job}/resume", { params: { path } })),
+  );
+}
+
 export function useDeleteJob() {
   return useJobAction((path) =>
     take(api.DELETE("/api/v1/projects/{project}/jobs/{job}", { params: { path } })),

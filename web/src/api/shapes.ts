@@ -55,6 +55,7 @@ export type LinkPut = Schemas["LinkPut"];
 export type Member = Schemas["Member"];
 export type NewToken = Schemas["NewToken"];
 export type Node = Schemas["Node"];
+export type PendingJob = Schemas["PendingJob"];
 export type PlaceScore = Schemas["PlaceScore"];
 export type Problem = Schemas["Problem"];
 export type Project = Schemas["Project"];

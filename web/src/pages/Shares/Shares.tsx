@@ -49,7 +49,7 @@ export function SharesPage() {
             />
           )}
           {tab === "running" && <RunningJobs project={project} page={page} onTurn={turn} />}
-          {tab === "pending" && <PendingJobs project={project} page={page} onTurn={turn} />}
+          {tab === "pending" && <PendingJobs project={project} />}
           {tab === "nodes" && <NodeTable />}
         </TabBar>
       </Stack>

@@ -1,6 +1,13 @@
 import { ActionIcon, Button, Group, Tooltip } from "@mantine/core";
-import { type Icon, IconArrowBackUp, IconPlayerStop, IconTrash } from "@tabler/icons-react";
-import { useDeleteJob, useStopJob, useUndeleteJob } from "../../../api/jobs";
+import {
+  type Icon,
+  IconArrowBackUp,
+  IconPlayerPause,
+  IconPlayerPlay,
+  IconPlayerStop,
+  IconTrash,
+} from "@tabler/icons-react";
+import { useDeleteJob, useResumeJob, useStopJob, useSuspendJob, useUndeleteJob } from "../../../api/jobs";
 import { useMay } from "../../../api/session";
 import type { Job } from "../../../api/shapes";
 import { notifyDone, notifyUndo, tell } from "../../../components/notify";
@@ -12,10 +19,12 @@ interface Props {
   compact?: boolean;
 }
 
-/** Stop, delete (with a way back) and restore, as far as the viewer may. */
+/** Suspend, resume, stop, delete (with a way back) and restore, as far as the viewer may. */
 export function JobActions({ job, compact = false }: Props) {
   const may = useMay(job.project, "member");
   const stop = useStopJob();
+  const suspend = useSuspendJob();
+  const resume = useResumeJob();
   const remove = useDeleteJob();
   const restore = useUndeleteJob();
   if (!may) return null;
@@ -37,6 +46,26 @@ export function JobActions({ job, compact = false }: Props) {
   }
   return (
     <Group gap={6} wrap="nowrap">
+      {!compact && job.suspended_at && (
+        <Action
+          compact={compact}
+          icon={IconPlayerPlay}
+          word="Resume"
+          job={job}
+          busy={resume.isPending}
+          onClick={() => tell(resume.mutateAsync(place))}
+        />
+      )}
+      {!compact && !job.suspended_at && !isFinished(job.state) && (
+        <Action
+          compact={compact}
+          icon={IconPlayerPause}
+          word="Suspend"
+          job={job}
+          busy={suspend.isPending}
+          onClick={() => tell(suspend.mutateAsync(place))}
+        />
+      )}
       {!isFinished(job.state) && (
         <Action
           compact={compact}

@@ -1,92 +1,115 @@
-import { Paper, Stack, Text } from "@mantine/core";
+import { Button, Center, Paper, Stack, Text } from "@mantine/core";
 import { IconClock } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
 import { createColumnHelper } from "@tanstack/react-table";
-import { jobsIn } from "../../../api/jobs";
-import type { Job, JobState } from "../../../api/shapes";
+import { useState } from "react";
+import { pendingQuery } from "../../../api/pending";
+import type { PendingJob } from "../../../api/shapes";
 import { CommandLine } from "../../../components/Copyable";
-import { DataTable } from "../../../components/DataTable";
+import { DataTable, WholeList } from "../../../components/DataTable";
 import { Duration } from "../../../components/Duration";
 import { EmptyState } from "../../../components/EmptyState";
 import { JobLink } from "../../../components/JobLink";
-import { Pages } from "../../../components/Pages";
+import { Loaded } from "../../../components/Loaded";
 import { ProjectLink } from "../../../components/ProjectLink";
-import { shellQuote } from "../../../lib/names";
+import { Time } from "../../../components/Time";
+import { shellQuote, splitWritten } from "../../../lib/names";
 import { NewJobButton } from "../../Job/parts/NewJobButton";
-import { mainReason } from "../../Job/parts/states";
+import { withoutWaiting } from "../../Job/parts/states";
 
-const PENDING: JobState[] = ["queued", "preempted"];
+/** A table of more rows is slow to draw. */
+const AT_ONCE = 200;
 
-const column = createColumnHelper<Job>();
+const column = createColumnHelper<PendingJob>();
 
 const COLUMNS = [
-  column.accessor("name", {
+  column.accessor("position", { header: "Position" }),
+  column.accessor((one) => one.job ?? "", {
+    id: "job",
     header: "Job",
-    cell: ({ row: { original: job } }) => (
-      <JobLink project={job.project} job={job.id}>
-        {job.written}
-      </JobLink>
-    ),
+    cell: ({ row }) => <Name pending={row.original} />,
   }),
-  column.accessor("project", {
+  column.accessor((one) => one.project ?? "", {
+    id: "project",
     header: "Project",
-    cell: ({ getValue }) => <ProjectLink project={getValue()} />,
+    cell: ({ row: { original } }) =>
+      original.project ? <ProjectLink project={original.project} /> : "another",
   }),
-  column.accessor("created_by", { header: "User" }),
   column.accessor("gpus", { header: "GPUs" }),
   column.accessor("priority", { header: "Priority" }),
-  column.accessor("queued_at", {
+  column.accessor("submitted_at", {
     header: "Waiting",
     cell: ({ getValue }) => <Duration start={getValue()} end={null} />,
   }),
-  column.accessor("preemptions", { header: "Preemptions" }),
-  column.accessor((job) => job.rule ?? "", { id: "rule", header: "Rule" }),
-  column.display({ id: "reason", header: "Reason", cell: ({ row }) => <Reason job={row.original} /> }),
+  column.accessor((one) => one.expected_start ?? "", {
+    id: "expected",
+    header: "Expected start",
+    cell: ({ row }) => (row.original.expected_start ? <Time at={row.original.expected_start} /> : "unknown"),
+  }),
+  column.accessor("rule", { header: "Rule" }),
+  column.accessor("reason", {
+    header: "Reason",
+    cell: ({ getValue }) => (
+      <Text size="sm" maw={380}>
+        {sentence(withoutWaiting(getValue()))}
+      </Text>
+    ),
+  }),
 ];
 
-interface Props {
-  project: string | undefined;
-  page: number | undefined;
-  onTurn: (page: number | undefined) => void;
-}
-
-export function PendingJobs({ project, page, onTurn }: Props) {
+/** The waiting line: the next job first. */
+export function PendingJobs({ project }: { project: string | undefined }) {
+  const result = useQuery(pendingQuery(project));
+  const [most, setMost] = useState(AT_ONCE);
   return (
     <Stack>
-      <Pages
-        list={`pending ${project ?? ""}`}
-        query={jobsIn(PENDING, { project })}
-        page={page}
-        onTurn={onTurn}
-        empty={
-          <EmptyState
-            icon={IconClock}
-            sentence="No jobs are waiting."
-            action={<NewJobButton project={project} />}
-            command="mill submit -g 1 -- python train.py"
-          />
-        }
-      >
-        {(jobs) => (
-          <Paper withBorder>
-            <DataTable
-              label="Pending jobs"
-              rows={jobs}
-              columns={COLUMNS}
-              rowId={(job) => job.id}
-              minWidth={900}
+      <Loaded result={result}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <EmptyState
+              icon={IconClock}
+              sentence="No jobs are waiting."
+              action={<NewJobButton project={project} />}
+              command="mill submit -g 1 -- python train.py"
             />
-          </Paper>
-        )}
-      </Pages>
-      <CommandLine command={`mill list --state queued ${project ? `-p ${shellQuote(project)}` : "-A"}`} />
+          ) : (
+            <>
+              <Paper withBorder>
+                <WholeList value={items.length <= most}>
+                  <DataTable
+                    label="Pending jobs"
+                    rows={items.slice(0, most)}
+                    columns={COLUMNS}
+                    rowId={(one) => one.id ?? String(one.position)}
+                    minWidth={950}
+                  />
+                </WholeList>
+              </Paper>
+              {items.length > most && (
+                <Center>
+                  <Button variant="default" onClick={() => setMost(most + AT_ONCE)}>
+                    Show more
+                  </Button>
+                </Center>
+              )}
+            </>
+          )
+        }
+      </Loaded>
+      <CommandLine command={project ? `mill pending -p ${shellQuote(project)}` : "mill pending -A"} />
     </Stack>
   );
 }
 
-function Reason({ job }: { job: Job }) {
+function Name({ pending: { id, job, project } }: { pending: PendingJob }) {
+  if (id === null || job === null || project === null) return "of another project";
   return (
-    <Text size="sm" maw={420} title={job.reasons.join("\n")}>
-      {mainReason(job) ?? "–"}
-    </Text>
+    <JobLink project={project} job={id}>
+      {splitWritten(job).name || job}
+    </JobLink>
   );
+}
+
+function sentence(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
