@@ -94,10 +94,12 @@ class Summary:
     @classmethod
     def of(cls, points: Points) -> Summary:
         """Of at least one point. The last is the one with the greatest step, the last to come of equals."""
-        newest = max(range(len(points)), key=lambda place: (points.steps[place], place))
-        valued = [place for place in range(len(points)) if not math.isnan(points.values[place])]
-        least = min(valued, key=points.values.__getitem__, default=None)
-        greatest = max(valued, key=points.values.__getitem__, default=None)
+        # Searched by the arrays themselves: a batch may have ten thousand points.
+        steps, values = points.steps, points.values
+        newest = len(steps) - 1 - steps[::-1].index(max(steps))
+        valued = array("d", (v for v in values if not math.isnan(v))) if any(map(math.isnan, values)) else values
+        least = values.index(min(valued)) if valued else None
+        greatest = values.index(max(valued)) if valued else None
         return cls(
             points=len(points),
             last=points.values[newest],
