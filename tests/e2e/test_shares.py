@@ -128,7 +128,7 @@ def test_the_cluster_is_seen_at_a_glance(screen: Screen, mill: Mill, gpu_node: s
     expect(running).to_contain_text("dgx")
     page.get_by_role("tab", name="Pending jobs").click()
     pending = page.get_by_role("table", name="Pending jobs").get_by_role("row").filter(has_text="waits")
-    expect(pending).to_contain_text("No room is free")
+    expect(pending).to_contain_text("no room is free")
     # The job's own page says which rule holds it back, and who has what it needs.
     pending.get_by_role("link", name="waits").click()
     why = page.get_by_role("region", name="Why it is queued")

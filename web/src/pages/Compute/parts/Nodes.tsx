@@ -16,7 +16,10 @@ export function Nodes({ compute }: { compute: Compute }) {
         </Text>
       ) : (
         <Paper withBorder>
-          <Table.ScrollContainer minWidth={700}>
+          <Table.ScrollContainer
+            minWidth={700}
+            scrollAreaProps={{ viewportProps: { tabIndex: 0, "aria-label": `Nodes of ${compute.name}` } }}
+          >
             <Table aria-label={`Nodes of ${compute.name}`}>
               <Table.Thead>
                 <Table.Tr>

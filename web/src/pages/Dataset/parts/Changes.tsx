@@ -34,7 +34,10 @@ interface Sides {
 export function Changes({ items, ...sides }: Sides & { items: Change[] }) {
   return (
     <Paper withBorder>
-      <Table.ScrollContainer minWidth={520}>
+      <Table.ScrollContainer
+        minWidth={520}
+        scrollAreaProps={{ viewportProps: { tabIndex: 0, "aria-label": "Changed files" } }}
+      >
         <Table aria-label="Changed files" verticalSpacing={6}>
           <Table.Thead>
             <Table.Tr>

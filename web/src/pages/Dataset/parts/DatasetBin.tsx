@@ -19,7 +19,10 @@ export function DatasetBin({ project }: { project: string | undefined }) {
       {(datasets) => (
         <>
           <Paper withBorder>
-            <Table.ScrollContainer minWidth={640}>
+            <Table.ScrollContainer
+              minWidth={640}
+              scrollAreaProps={{ viewportProps: { tabIndex: 0, "aria-label": "Datasets in the bin" } }}
+            >
               <Table aria-label="Datasets in the bin" verticalSpacing={6}>
                 <Table.Thead>
                   <Table.Tr>

@@ -50,7 +50,10 @@ export function RefsTab({ dataset }: { dataset: Dataset }) {
       <Loaded result={result}>
         {({ items }) => (
           <Paper withBorder>
-            <Table.ScrollContainer minWidth={560}>
+            <Table.ScrollContainer
+              minWidth={560}
+              scrollAreaProps={{ viewportProps: { tabIndex: 0, "aria-label": "Branches and tags" } }}
+            >
               <Table aria-label="Branches and tags" verticalSpacing={6}>
                 <Table.Thead>
                   <Table.Tr>

@@ -16,7 +16,10 @@ export function Attempts({ job }: { job: Job }) {
       <Title order={2} size="h6" mb="xs">
         Attempts
       </Title>
-      <Table.ScrollContainer minWidth={600}>
+      <Table.ScrollContainer
+        minWidth={600}
+        scrollAreaProps={{ viewportProps: { tabIndex: 0, "aria-label": "Attempts" } }}
+      >
         <Table aria-label="Attempts">
           <Table.Thead>
             <Table.Tr>

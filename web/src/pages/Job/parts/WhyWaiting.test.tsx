@@ -88,5 +88,5 @@ it("says the rule, what the job waits for, and who holds it", async () => {
 it("says what the job itself tells until the answer is there", async () => {
   vi.stubGlobal("fetch", () => new Promise(() => {}));
   const page = await showPage(<WhyWaiting job={JOB} />);
-  expect(page.getByText("No room is free.")).toBeTruthy();
+  expect(page.getByText("no room is free.")).toBeTruthy();
 });

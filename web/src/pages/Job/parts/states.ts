@@ -46,11 +46,9 @@ export function isFinished(state: JobState): boolean {
 /** How the server begins a reason to wait. */
 export const WAITING = "Waiting: ";
 
-/** `Waiting: no room is free.` as a sentence of its own. */
+/** What it waits for alone. It may begin with the name of a node, so it keeps its letters. */
 export function withoutWaiting(reason: string): string {
-  if (!reason.startsWith(WAITING)) return reason;
-  const rest = reason.slice(WAITING.length);
-  return rest.charAt(0).toUpperCase() + rest.slice(1);
+  return reason.startsWith(WAITING) ? reason.slice(WAITING.length) : reason;
 }
 
 /** Of what it waits for, the first is what the server found wrong with the best place; otherwise what came last. */

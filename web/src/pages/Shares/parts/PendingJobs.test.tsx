@@ -31,7 +31,7 @@ it("shows the place in line and the reason, and nothing of projects one may not 
   const page = await showPage(<PendingJobs project={undefined} />);
   const [first, second] = (await page.findAllByRole("row")).slice(1);
   expect(first?.textContent).toContain("1of another project");
-  expect(second?.textContent).toContain("No room is free; other jobs go first.");
+  expect(second?.textContent).toContain("no room is free; other jobs go first.");
   expect(page.getByRole("link", { name: "train" })).toBeTruthy();
   expect(page.getByText("mill pending -A")).toBeTruthy();
 });

@@ -51,7 +51,7 @@ const COLUMNS = [
     header: "Reason",
     cell: ({ getValue }) => (
       <Text size="sm" maw={380}>
-        {sentence(withoutWaiting(getValue()))}
+        {withoutWaiting(getValue())}
       </Text>
     ),
   }),
@@ -108,8 +108,4 @@ function Name({ pending: { id, job, project } }: { pending: PendingJob }) {
       {splitWritten(job).name || job}
     </JobLink>
   );
-}
-
-function sentence(words: string): string {
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }
