@@ -57,6 +57,8 @@ class Endpoint:
     path: str
     role: Role
     handle: Handler
+    # False for what reaches beyond a job's own run, and is for people's tokens only.
+    for_jobs: bool = True
 
 
 def pair(item: Any, name: str) -> tuple[str, str]:

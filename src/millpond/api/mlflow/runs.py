@@ -146,5 +146,5 @@ ENDPOINTS = (
     Endpoint("POST", "runs/restore", Role.MEMBER, restore),
     Endpoint("POST", "runs/set-tag", Role.MEMBER, set_tag),
     Endpoint("POST", "runs/delete-tag", Role.MEMBER, delete_tag),
-    Endpoint("POST", "runs/search", Role.VIEWER, search),
+    Endpoint("POST", "runs/search", Role.VIEWER, search, for_jobs=False),
 )

@@ -17,8 +17,8 @@ from millpond.api.access import deps_of
 from millpond.api.mlflow import artifacts, errors, experiments, logged, models, runs
 from millpond.api.mlflow.endpoint import Call, Document, Endpoint
 from millpond.api.mlflow.methods import METHODS, Method
-from millpond.errors import BadRequest, Invalid, MillError, NotFound, NotSignedIn
-from millpond.model.people import Actor, Role
+from millpond.errors import BadRequest, Forbidden, Invalid, MillError, NotFound, NotSignedIn
+from millpond.model.people import Actor, ActorKind, Role
 from millpond.services.people import access, tokens
 
 # The release whose clients this was tried with.
@@ -84,7 +84,9 @@ async def _answer(request: Request, project: str, path: str) -> Response:
     if endpoint is None:
         return _missing(request.method, name)
     fields = {**(_query(request) if request.method == "GET" else _body(await request.body())), **parts}
-    return JSONResponse(await run_in_threadpool(_called, request, project, endpoint.role, fields, endpoint.handle))
+    return JSONResponse(
+        await run_in_threadpool(_called, request, project, endpoint.role, fields, endpoint.handle, endpoint.for_jobs)
+    )
 
 
 def _endpoint(method: str, path: str) -> tuple[Endpoint | None, Document]:
@@ -130,9 +132,13 @@ def _itself(call: Call) -> Any:
     return call
 
 
-def _called(request: Request, project: str, role: Role, fields: Document, handle: Callable[[Call], Any]) -> Any:
+def _called(
+    request: Request, project: str, role: Role, fields: Document, handle: Callable[[Call], Any], for_jobs: bool = True
+) -> Any:
     deps = deps_of(request)
     actor = _caller(request)
+    if actor.kind is ActorKind.AGENT or (actor.kind is ActorKind.PLACEMENT and not for_jobs):
+        raise Forbidden("This is only for people.")
     with deps.db.read() as tx:
         found = access.find_project(tx, actor, project, role)
     return handle(Call(deps, actor, found, fields))
