@@ -101,6 +101,27 @@ def test_its_own_things(world: World, method: str, path: str, body: dict[str, An
 
 
 @pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("GET", "runs/get?run_id=run00001", None, 200),
+        ("POST", "runs/log-metric", {"run_id": "run00001", "key": "m", "value": 1}, 200),
+        ("GET", "runs/get?run_id=run00002", None, 404),
+        ("POST", "runs/log-metric", {"run_id": "run00002", "key": "m", "value": 1}, 404),
+        ("GET", "metrics/get-history-bulk?run_id=run00002&metric_key=m", None, 404),
+        ("POST", "runs/search", {"experiment_ids": ["0"]}, 403),
+        ("POST", "experiments/update", {"experiment_id": "1", "new_name": "x"}, 403),
+        ("POST", "experiments/delete", {"experiment_id": "1"}, 403),
+    ],
+)
+def test_mlflows_api_gives_a_job_no_more(
+    world: World, method: str, path: str, body: dict[str, Any] | None, status: int
+) -> None:
+    url = str(world.job.base_url).partition("/api/v1")[0]
+    answer = world.job.request(method, f"{url}/mlflow/default/api/2.0/mlflow/{path}", json=body)
+    assert answer.status_code == status, answer.text
+
+
+@pytest.mark.parametrize(
     ("method", "path", "body"),
     [
         # Runs of others, also of the same project.
@@ -160,24 +181,3 @@ def test_nothing_once_the_placement_is_over(world: World) -> None:
         ("POST", f"{MINE}/datasets/.outputs/commits", COMMIT | {"branch": "job00001"}),
     ):
         assert ask(world, method, path, body) == (409, "stale_placement")
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "body", "status"),
-    [
-        ("GET", "runs/get?run_id=run00001", None, 200),
-        ("POST", "runs/log-metric", {"run_id": "run00001", "key": "m", "value": 1}, 200),
-        ("GET", "runs/get?run_id=run00002", None, 404),
-        ("POST", "runs/log-metric", {"run_id": "run00002", "key": "m", "value": 1}, 404),
-        ("GET", "metrics/get-history-bulk?run_id=run00002&metric_key=m", None, 404),
-        ("POST", "runs/search", {"experiment_ids": ["0"]}, 403),
-        ("POST", "experiments/update", {"experiment_id": "1", "new_name": "x"}, 403),
-        ("POST", "experiments/delete", {"experiment_id": "1"}, 403),
-    ],
-)
-def test_mlflows_api_gives_a_job_no_more(
-    world: World, method: str, path: str, body: dict[str, Any] | None, status: int
-) -> None:
-    url = str(world.job.base_url).partition("/api/v1")[0]
-    answer = world.job.request(method, f"{url}/mlflow/default/api/2.0/mlflow/{path}", json=body)
-    assert answer.status_code == status, answer.text
