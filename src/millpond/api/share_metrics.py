@@ -27,7 +27,7 @@ class ShareCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         with self._deps.db.read() as tx:
-            found = shares.of_pools(tx, self._deps.clock.now(), self._deps.settings)
+            found = shares.of_pools(self._deps, tx, self._deps.clock.now())
         for name, text, value in _GAUGES:
             gauge = GaugeMetricFamily(f"millpond_project_gpus_{name}", text, labels=["project_id", "pool"])
             for one in found:

@@ -14,6 +14,7 @@ from millpond.lake.renames import Summary
 from millpond.sealing import Seal
 from millpond.services.commits.packs.recent_places import RecentPlaces
 from millpond.services.commits.pages import PageCache
+from millpond.services.jobs.recent_shares import RecentShares
 from millpond.services.jobs.tunnels import Tunnels
 from millpond.services.lake.fence import Fence, NoFence
 from millpond.services.people.tickets import UsedTickets
@@ -101,5 +102,7 @@ class Deps:
     repeats: Repeats = field(default_factory=Repeats)
     # Streams to jobs that their agents have not come for yet.
     tunnels: Tunnels = field(default_factory=Tunnels)
+    # Shares of a long queue, worked out a moment ago.
+    recent_shares: RecentShares = field(default_factory=RecentShares)
     # Seals the credentials of connections; its key lies in a file, never in the database.
     seal: Seal = field(default_factory=Seal.throwaway)

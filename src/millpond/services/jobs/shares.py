@@ -24,7 +24,6 @@ from millpond.services.deps import Deps
 from millpond.services.jobs import plan_input
 from millpond.services.jobs.loaded import Loaded, load
 from millpond.services.people import access
-from millpond.settings import Settings
 
 # How often shares are sampled, and for how long samples are kept: by their step in seconds.
 STEP, COARSE_STEP = 60, 3600
@@ -63,7 +62,7 @@ def list_shares(deps: Deps, actor: Actor) -> Sequence[PoolShare]:
     """Of the projects that the actor may see, by pool and name."""
     visible = access.visible_projects(actor)
     with deps.db.read() as tx:
-        found = of_pools(tx, deps.clock.now(), deps.settings)
+        found = of_pools(deps, tx, deps.clock.now())
     return [one for one in found if visible is None or one.project.id in visible]
 
 
@@ -80,7 +79,7 @@ def sample(deps: Deps, now: datetime) -> None:
     """Housekeeping: note how GPUs are shared, once a minute; every hour's first sample is kept for longer."""
     at = now.replace(second=0, microsecond=0)
     with deps.db.read() as tx:
-        found = of_pools(tx, now, deps.settings)
+        found = of_pools(deps, tx, now)
     rows = [
         ShareSample(
             at, one.project.id, one.project.name, one.pool, one.quota, one.share, one.allocated, one.pending_gpus,
@@ -93,9 +92,12 @@ def sample(deps: Deps, now: datetime) -> None:
         gpu_shares.forget_samples(tx, fine=now - KEPT[STEP], coarse=now - KEPT[COARSE_STEP])
 
 
-def of_pools(tx: Connection, now: datetime, settings: Settings) -> Sequence[PoolShare]:
-    """Every project in every pool, by pool and name: as a plan would see it now."""
-    loaded = load(tx, now, settings)
+def of_pools(deps: Deps, tx: Connection, now: datetime) -> Sequence[PoolShare]:
+    """Every project in every pool, by pool and name: as a plan would see it now, or a moment ago for a long queue."""
+    recent: Sequence[PoolShare] | None = deps.recent_shares.get(deps.clock.elapsed())
+    if recent is not None:
+        return recent
+    loaded = load(tx, now, deps.settings)
     snapshot = plan_input.plan_input(loaded).snapshot
     planner = Planner(snapshot)
     by_name = {project.name: project for project in loaded.projects.values()}
@@ -105,13 +107,14 @@ def of_pools(tx: Connection, now: datetime, settings: Settings) -> Sequence[Pool
     for pool in planner.pools:
         pool.begin(snapshot.now)
         found += [_in_pool(pool, project, waiting, idle) for _, project in sorted(by_name.items())]
+    deps.recent_shares.keep(found, len(loaded.waiting), deps.clock.elapsed())
     return found
 
 
-def of_projects(tx: Connection, now: datetime, settings: Settings) -> Mapping[str, ProjectShare]:
+def of_projects(deps: Deps, tx: Connection, now: datetime) -> Mapping[str, ProjectShare]:
     """By project id."""
     found: dict[str, list[PoolShare]] = defaultdict(list)
-    for one in of_pools(tx, now, settings):
+    for one in of_pools(deps, tx, now):
         found[one.project.id].append(one)
     return {project.id: _over_pools(project, found[project.id]) for project in projects.all_of(tx)}
 

@@ -35,7 +35,7 @@ class ProjectView:
 def list_visible(deps: Deps, actor: Actor, *, limit: int, cursor: str | None) -> Listing[ProjectView]:
     with deps.db.read() as tx:
         found = projects.page(tx, among=access.visible_projects(actor), limit=limit + 1, after=text_of(cursor))
-        held = shares.of_projects(tx, deps.clock.now(), deps.settings)
+        held = shares.of_projects(deps, tx, deps.clock.now())
     return page_of([ProjectView(one, held[one.id]) for one in found], limit, key=lambda view: view.project.name)
 
 
@@ -43,7 +43,7 @@ def view(deps: Deps, project: Project, *, warn: bool = False) -> ProjectView:
     """With `warn`, tell if the quotas of all projects add up to more than there is."""
     now = deps.clock.now()
     with deps.db.read() as tx:
-        held = shares.of_projects(tx, now, deps.settings)
+        held = shares.of_projects(deps, tx, now)
         return ProjectView(project, held[project.id], shares.warnings(tx, now) if warn else ())
 
 

@@ -268,7 +268,7 @@ def test_shares_are_those_of_the_plan(teams: Teams) -> None:
     teams.run(*over)
     teams.submit(teams.a, "claim")
     with teams.world.deps.db.read() as tx:
-        found = shares.of_pools(tx, teams.world.clock.now(), teams.world.deps.settings)
+        found = shares.of_pools(teams.world.deps, tx, teams.world.clock.now())
     told = {one.project.name: (one.quota, one.share, one.allocated, one.over_quota, one.pending_gpus) for one in found}
     assert told["team-a"] == (200, 200, 0, 0, 200)
     assert told["team-b"] == (200, 200, 400, 200, 0)
