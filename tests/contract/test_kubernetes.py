@@ -108,7 +108,7 @@ class TestKubernetesDriver(GangContract):
     def test_an_image_that_is_not_there(self, driver: KubernetesDriver, place: Place) -> None:
         placement = place("true", image="localhost/nothing:1")
         driver.start(placement)
-        assert wait_until(lambda: _why(driver, placement, "cannot be pulled"), within=60)
+        assert wait_until(lambda: _why(driver, placement, "Cannot pull the image"), within=60)
 
     def test_an_image_that_cannot_be(self, driver: KubernetesDriver, place: Place) -> None:
         status = self.run(driver, place("true", image="Not An Image"))
