@@ -76,9 +76,9 @@ class TestKubernetesDriver(GangContract):
         with closing(a_driver(kube, tmp_path, gather_seconds="3")) as driver, looking(driver):
             placement = place("sh", "-c", "touch begun-$RANK", ranks=(*RANKS[:1], RankPlace("", (0,))), cpu=cpus)
             driver.start(placement)
-            assert wait_until(lambda: _why(driver, placement, "1 of 2 processes have their place"), within=60)
+            assert wait_until(lambda: _why(driver, placement, "1 of 2 processes have a place"), within=60)
             first = _pods(kube, placement)
-            why = wait_until(lambda: _why(driver, placement, "none keeps one"), within=60)
+            why = wait_until(lambda: _why(driver, placement, "all were withdrawn"), within=60)
             assert "Insufficient cpu" in (why or "")
             again = wait_until(lambda: _pods(kube, placement) - first, within=120, what="another try")
             # Its first pods went before others came: one that stays would keep the place that the rest waits for.
