@@ -28,6 +28,7 @@ const NOUNS: Record<string, readonly string[]> = {
     "home",
     "activity",
     "computes",
+    "elastic",
     "runs",
     "topology",
     "shares",
@@ -36,7 +37,7 @@ const NOUNS: Record<string, readonly string[]> = {
     "projects",
   ],
   sources: ["sources", "connections"],
-  computes: ["computes", "topology", "home", "activity", "join-tokens", "shares", "gpu-use"],
+  computes: ["computes", "elastic", "topology", "home", "activity", "join-tokens", "shares", "gpu-use"],
 };
 
 const throttle = new KeyedThrottle(500);

@@ -42,6 +42,10 @@ export type Rank = Schemas["Rank"];
 export type Job = Schemas["Job"];
 export type JobSpec = Schemas["JobSpec-Output"];
 /** What is left out is the server's default. */
+export type Elastic = Schemas["Elastic"];
+export type ElasticCreate = Schemas["ElasticCreate"];
+export type ElasticNode = Schemas["ElasticNode"];
+export type ElasticPut = Schemas["ElasticPut"];
 export type JobCreate = Partial<Schemas["JobCreate"]> & Pick<Schemas["JobCreate"], "command">;
 export type JobKind = Schemas["JobKind"];
 export type JobState = Schemas["JobState"];

@@ -18,7 +18,7 @@ import {
   IconPlugConnectedX,
   IconTrash,
 } from "@tabler/icons-react";
-import type { CachedState, Compute, JobState, RunState, Source } from "../api/shapes";
+import type { CachedState, Compute, ElasticNode, JobState, RunState, Source } from "../api/shapes";
 
 type State =
   | JobState
@@ -26,6 +26,7 @@ type State =
   | CachedState
   | Source["state"]
   | Compute["health"]
+  | ElasticNode["state"]
   | "connected"
   | "away"
   | "held up";
@@ -46,6 +47,10 @@ const LOOKS: Record<State, readonly [Icon, MantineColor]> = {
   "held up": [IconAlertTriangle, "orange"],
   ready: [IconCircleCheck, "green"],
   evicting: [IconTrash, "gray"],
+  creating: [IconLoader, "indigo"],
+  starting: [IconLoader, "indigo"],
+  deleting: [IconTrash, "gray"],
+  gone: [IconCircleDashed, "gray"],
   waiting: [IconClock, "gray"],
   failing: [IconCircleX, "red"],
   paused: [IconPlayerPause, "gray"],

@@ -1,5 +1,16 @@
 /** Shapes of the wire with every field filled; a test names only what it is about. */
-import type { CachedCommit, Commit, Compute, Job, JobSpec, Project, Template, Volume } from "../api/shapes";
+import type {
+  CachedCommit,
+  Commit,
+  Compute,
+  Elastic,
+  ElasticNode,
+  Job,
+  JobSpec,
+  Project,
+  Template,
+  Volume,
+} from "../api/shapes";
 
 const TIME = "2026-11-15T12:00:00+00:00";
 
@@ -257,6 +268,58 @@ export function aTemplate(part: Partial<Template> = {}): Template {
     created_by: "mary",
     changed_at: TIME,
     changed_by: "mary",
+    ...part,
+  };
+}
+
+export function anElastic(part: Partial<Elastic> = {}): Elastic {
+  return {
+    name: "burst",
+    provisioner: "aws",
+    site: "local",
+    options: {},
+    cpus: 1,
+    memory_bytes: 0,
+    gpus: 0,
+    gpu_type: "",
+    gpu_memory_bytes: 0,
+    labels: {},
+    driver: "process",
+    price_per_hour: 0,
+    minimum: 0,
+    maximum: 1,
+    wait_seconds: 5,
+    idle_seconds: 600,
+    start_seconds: 900,
+    trust_all: false,
+    description: "",
+    ready: 0,
+    starting: 0,
+    deleting: 0,
+    failures: 0,
+    retry_at: null,
+    problem: null,
+    nodes: [],
+    created_at: TIME,
+    created_by: "mary",
+    changed_at: TIME,
+    changed_by: "mary",
+    ...part,
+  };
+}
+
+export function anElasticNode(part: Partial<ElasticNode> = {}): ElasticNode {
+  return {
+    name: "burst-4k2m9d1xq0",
+    state: "ready",
+    reason: "A job waits for it.",
+    problem: null,
+    compute: null,
+    created_at: TIME,
+    ready_at: TIME,
+    deleting_at: null,
+    gone_at: null,
+    price_per_hour: 0,
     ...part,
   };
 }

@@ -11,6 +11,7 @@ import { TextLink } from "../../components/TextLink";
 import { Time } from "../../components/Time";
 import { plural } from "../../lib/quantity";
 import { AttachButton } from "./parts/Attach";
+import { ElasticComputes } from "./parts/Elastic";
 import { JoinTokens } from "./parts/JoinTokens";
 import { Use } from "./parts/Use";
 
@@ -39,6 +40,7 @@ export function ComputeList() {
             )
           }
         </Loaded>
+        <ElasticComputes />
         <JoinTokens />
       </Stack>
     </>

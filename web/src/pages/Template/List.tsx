@@ -2,6 +2,7 @@ import { Paper, Stack, Text } from "@mantine/core";
 import { IconTemplate } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { createColumnHelper } from "@tanstack/react-table";
+import { elasticQuery } from "../../api/elastic";
 import { useSession } from "../../api/session";
 import type { Template } from "../../api/shapes";
 import { templatesQuery } from "../../api/templates";
@@ -107,7 +108,15 @@ function Name({ template }: { template: Template }) {
 }
 
 function Place({ template }: { template: Template }) {
+  const elastic = useQuery(elasticQuery).data?.items ?? [];
   if (!template.compute) return "any";
+  if (elastic.some(({ name }) => name === template.compute)) {
+    return (
+      <TextLink to="/compute" size="sm">
+        {template.compute}
+      </TextLink>
+    );
+  }
   return (
     <TextLink to="/compute/$compute" params={{ compute: template.compute }} size="sm">
       {template.compute}

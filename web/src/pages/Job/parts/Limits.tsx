@@ -1,7 +1,17 @@
-import { Accordion, Autocomplete, NumberInput, Select, SimpleGrid, Stack, TagsInput } from "@mantine/core";
+import {
+  Accordion,
+  Autocomplete,
+  Checkbox,
+  NumberInput,
+  Select,
+  SimpleGrid,
+  Stack,
+  TagsInput,
+} from "@mantine/core";
 import type { UseFormReturnType } from "@mantine/form";
 import { useQuery } from "@tanstack/react-query";
 import { computesQuery } from "../../../api/computes";
+import { useComputeNames } from "../../../api/elastic";
 import type { Compute } from "../../../api/shapes";
 import { writeLabels } from "../../../lib/labels";
 import type { Draft } from "./draft";
@@ -11,7 +21,7 @@ type Form = Pick<UseFormReturnType<Draft>, "getInputProps" | "values">;
 /** What most jobs do without: where it may run, how long, how often it is tried, and what it comes after. */
 export function Limits({ form }: { form: Form }) {
   const found = useQuery(computesQuery).data?.items ?? [];
-  const computes = found.map((compute) => compute.name);
+  const computes = useComputeNames();
   const nodes = found.flatMap((compute) => compute.nodes);
   const models = [...new Set(nodes.map((node) => node.gpu_model))].filter(Boolean);
   const labels = [...new Set(nodes.flatMap((node) => writeLabels(node.labels)))].sort();
@@ -19,7 +29,7 @@ export function Limits({ form }: { form: Form }) {
   return (
     <Accordion variant="contained">
       <Accordion.Item value="limits">
-        <Accordion.Control>Nodes, limits, retries and dependencies</Accordion.Control>
+        <Accordion.Control>Nodes, limits, mounts, retries and dependencies</Accordion.Control>
         <Accordion.Panel>
           <Stack>
             <SimpleGrid cols={{ base: 1, xs: 3 }}>
@@ -105,6 +115,16 @@ export function Limits({ form }: { form: Form }) {
                 {...form.getInputProps("options")}
               />
             )}
+            <TagsInput
+              label="Mounts"
+              description="Shared directories, NAME:PATH or NAME:PATH:ro."
+              acceptValueOnBlur
+              {...form.getInputProps("mounts")}
+            />
+            <Checkbox
+              label="Do not limit the size of /dev/shm"
+              {...form.getInputProps("largeShm", { type: "checkbox" })}
+            />
             <TagsInput
               label="After"
               description="Start after these jobs succeed. JOB:any: after they end."

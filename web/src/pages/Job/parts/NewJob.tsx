@@ -26,7 +26,7 @@ import { ErrorNotice } from "../../../components/ErrorNotice";
 import { labelsProblem } from "../../../lib/labels";
 import { shortId } from "../../../lib/names";
 import { commandWords } from "../../../lib/shell";
-import { commandLineOf, type Draft, requestOf } from "./draft";
+import { commandLineOf, type Draft, mountsProblem, requestOf } from "./draft";
 import { Limits } from "./Limits";
 
 interface Props {
@@ -40,7 +40,7 @@ export function NewJob({ draft, onClose }: Props) {
   const submit = useSubmitJob();
   const form = useForm<Draft>({
     initialValues: draft,
-    validate: { command: problemOf, nodeSelector: labelsProblem },
+    validate: { command: problemOf, nodeSelector: labelsProblem, mounts: mountsProblem },
   });
   const send = (values: Draft) =>
     submit.mutate(

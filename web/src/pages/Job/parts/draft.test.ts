@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { aJob } from "../../../testing/builders";
-import { commandLineOf, draftOf, emptyDraft, requestOf } from "./draft";
+import { aJob, aSpec } from "../../../testing/builders";
+import { commandLineOf, draftOf, emptyDraft, mountsProblem, requestOf } from "./draft";
 
 const DRAFT = {
   ...emptyDraft("default"),
@@ -44,6 +44,8 @@ it("sends whole bytes and hundredths of GPUs", () => {
     idle_seconds: 0,
     secrets: {},
     options: {},
+    mounts: [],
+    large_shm: false,
     tags: {},
   });
   expect(requestOf(emptyDraft("default"))).toMatchObject({
@@ -160,4 +162,66 @@ it("says on which template and on which nodes a job runs", () => {
     min_gpu_memory_bytes: 40e9,
     node_selector: { rack: "r1" },
   });
+});
+
+it("runs a job again on the same nodes, with the same mounts and the same treatment", () => {
+  const asked = {
+    on: "burst",
+    gpu_type: "A100",
+    min_gpu_memory_bytes: 40e9,
+    node_selector: { rack: "r1" },
+    preemptible: false,
+    grace_seconds: 120,
+    large_shm: true,
+  };
+  const mounts = [
+    { mount: "scratch", target: "/scratch", read_only: false, site_id: "s1" },
+    { mount: "shared", target: "/shared", read_only: true, site_id: "" },
+  ];
+  const draft = draftOf(aJob({ spec: aSpec({ ...asked, mounts }) }));
+  expect(requestOf(draft)).toMatchObject({
+    ...asked,
+    // Where a mount exists is looked up when the job is submitted.
+    mounts: mounts.map((mount) => ({ ...mount, site_id: "" })),
+  });
+  expect(commandLineOf(draft, true)).toContain(
+    "--on burst --gpu-type A100 --min-gpu-memory 40GB --node-selector rack=r1 --pvc scratch:/scratch " +
+      "--pvc shared:/shared:ro --large-shm --no-preemptible --grace 120s",
+  );
+});
+
+it("leaves to the template what the template had filled in", () => {
+  const spec = aSpec({
+    on: "burst",
+    compute: "dgx",
+    cpu: 8,
+    gpu_hundredths: 200,
+    gpu_type: "A100",
+    image: "torch:2",
+    node_selector: { rack: "r1", zone: "a" },
+    env: { OWN: "1", GIVEN: "2" },
+  });
+  const filled = {
+    compute: "dgx",
+    cpu: 8,
+    gpu_type: "A100",
+    node_selector: { zone: "a" },
+    env: { GIVEN: "2" },
+  };
+  const job = aJob({ spec, wanted_compute: "dgx", template: "gpu-real", filled });
+  expect(requestOf(draftOf(job))).toMatchObject({
+    on: "burst",
+    compute: null,
+    cpu: 0,
+    gpu_hundredths: 200,
+    gpu_type: null,
+    image: "torch:2",
+    node_selector: { rack: "r1" },
+    env: { OWN: "1" },
+  });
+});
+
+it("tells how a mount is written", () => {
+  expect(mountsProblem(["scratch:/scratch", "/mnt/a:/a:ro"])).toBeNull();
+  expect(mountsProblem(["scratch"])).toBe("Write scratch as NAME:/path or NAME:/path:ro.");
 });

@@ -50,6 +50,10 @@ export interface Draft {
   secrets: string[];
   /** Asked of the driver that runs it, as the command line takes them: `KEY=VALUE`. */
   options: string[];
+  /** Shared directories, as the command line takes them: `NAME:PATH`, `NAME:PATH:ro`. */
+  mounts: string[];
+  /** Does not limit the size of /dev/shm. */
+  largeShm: boolean;
   /** Commits of `.code` that an earlier job ran with: its files, and what its environment is built from. */
   code: string | null;
   environment: string | null;
@@ -85,33 +89,36 @@ export function emptyDraft(project: string): Draft {
     idleSeconds: 0,
     secrets: [],
     options: [],
+    mounts: [],
+    largeShm: false,
     code: null,
     environment: null,
   };
 }
 
-/** The same once more, with the very commits the job had. */
+/** The same once more, with the very commits the job had. What its template filled in is left to the template again. */
 export function draftOf(job: Job): Draft {
+  const spec = unfilled(job);
   return {
     project: job.project,
     name: job.name,
     inputs: job.inputs.map((input) => `${input.dataset}@${input.commit_id}`),
     command: typed(job.command),
-    env: job.env,
-    cpu: job.cpu || "",
-    memoryGb: job.memory_bytes / 1e9 || "",
-    gpus: job.gpu_hundredths / 100 || "",
+    env: spec.env,
+    cpu: spec.cpu || "",
+    memoryGb: spec.memory_bytes / 1e9 || "",
+    gpus: spec.gpu_hundredths / 100 || "",
     processes: job.processes || "",
     enforced: job.gpu_enforced,
-    image: job.image ?? "",
-    on: job.spec.on ?? null,
-    compute: job.wanted_compute,
-    gpuType: job.spec.gpu_type ?? "",
-    minGpuMemoryGb: (job.spec.min_gpu_memory_bytes ?? 0) / 1e9 || "",
-    nodeSelector: writeLabels(job.spec.node_selector),
+    image: spec.image ?? "",
+    on: job.on,
+    compute: spec.compute,
+    gpuType: spec.gpu_type ?? "",
+    minGpuMemoryGb: spec.min_gpu_memory_bytes / 1e9 || "",
+    nodeSelector: writeLabels(spec.node_selector),
     priority: job.priority || "",
-    preemptible: job.spec.preemptible == null ? null : job.spec.preemptible ? "yes" : "no",
-    graceSeconds: job.spec.grace_seconds === DEFAULT_GRACE ? "" : job.spec.grace_seconds,
+    preemptible: job.preemptible === null ? null : job.preemptible ? "yes" : "no",
+    graceSeconds: job.grace_seconds === DEFAULT_GRACE ? "" : job.grace_seconds,
     timeoutMinutes: job.timeout_seconds / 60 || "",
     retries: job.retries || "",
     retryOn: job.retry_on,
@@ -120,9 +127,33 @@ export function draftOf(job: Job): Draft {
     ports: (job.ports ?? []).map(String),
     idleSeconds: job.idle_seconds ?? 0,
     secrets: secretsOf(job),
-    options: optionsOf(job),
+    options: writeLabels(spec.options),
+    mounts: job.mounts.map(writeMount),
+    largeShm: job.large_shm,
     code: job.code_commit,
     environment: job.environment_source,
+  };
+}
+
+/** What a template can fill in, as the job asked for it itself. */
+function unfilled(job: Job) {
+  const { filled } = job;
+  const own = <Value, None>(key: string, value: Value, none: None) => (key in filled ? none : value);
+  const ownPairs = (key: string, pairs: Readonly<Record<string, string>>) => {
+    const given = (filled[key] ?? {}) as Readonly<Record<string, string>>;
+    return Object.fromEntries(Object.entries(pairs).filter(([name]) => !(name in given)));
+  };
+  return {
+    compute: own("compute", job.wanted_compute, null),
+    cpu: own("cpu", job.cpu, 0),
+    memory_bytes: own("memory_bytes", job.memory_bytes, 0),
+    gpu_hundredths: own("gpu_hundredths", job.gpu_hundredths, 0),
+    gpu_type: own("gpu_type", job.gpu_type, null),
+    min_gpu_memory_bytes: own("min_gpu_memory_bytes", job.min_gpu_memory_bytes, 0),
+    image: own("image", job.image, null),
+    node_selector: ownPairs("node_selector", job.node_selector),
+    options: ownPairs("options", job.options),
+    env: ownPairs("env", job.env),
   };
 }
 
@@ -175,6 +206,8 @@ export function requestOf(draft: Draft): JobCreate {
     idle_seconds: draft.idleSeconds,
     secrets: Object.fromEntries(draft.secrets.map(secretOf)),
     options: labelsOf(draft.options),
+    mounts: draft.mounts.map(mountOf),
+    large_shm: draft.largeShm,
     tags: {},
   };
 }
@@ -183,6 +216,23 @@ export function requestOf(draft: Draft): JobCreate {
 function secretOf(written: string): [string, string] {
   const at = written.lastIndexOf("=");
   return at < 0 ? [written, written] : [written.slice(0, at), written.slice(at + 1)];
+}
+
+type Mount = NonNullable<JobCreate["mounts"]>[number];
+
+function writeMount({ mount, target, read_only }: Mount): string {
+  return `${mount}:${target}${read_only ? ":ro" : ""}`;
+}
+
+function mountOf(written: string): Mount {
+  const [mount = "", target = "", access] = written.split(":");
+  return { mount, target, read_only: access === "ro", site_id: "" };
+}
+
+/** For forms: what is wrong with the first wrong one, null if none is. */
+export function mountsProblem(written: readonly string[]): string | null {
+  const wrong = written.find((mount) => !/^[^:]+:\/[^:]*(:ro|:rw)?$/.test(mount));
+  return wrong === undefined ? null : `Write ${wrong} as NAME:/path or NAME:/path:ro.`;
 }
 
 /** In the folder that holds the code, if the job has any. */
@@ -205,6 +255,8 @@ export function commandLineOf(draft: Draft, onlyProject: boolean): string {
     ...draft.nodeSelector.map((label) => `--node-selector ${shellQuote(label)}`),
     draft.compute && `--compute ${shellQuote(draft.compute)}`,
     ...draft.options.map((option) => `--option ${shellQuote(option)}`),
+    ...draft.mounts.map((mount) => `--pvc ${shellQuote(mount)}`),
+    draft.largeShm && "--large-shm",
     Number(draft.priority) !== 0 && `--priority ${draft.priority}`,
     draft.preemptible && (draft.preemptible === "yes" ? "--preemptible" : "--no-preemptible"),
     draft.graceSeconds !== "" && `--grace ${draft.graceSeconds}s`,

@@ -13,6 +13,7 @@ import {
 import { type UseFormReturnType, useForm } from "@mantine/form";
 import { useQuery } from "@tanstack/react-query";
 import { computesQuery } from "../../../api/computes";
+import { useComputeNames } from "../../../api/elastic";
 import { CommandLine } from "../../../components/Copyable";
 import { ErrorNotice } from "../../../components/ErrorNotice";
 import { labelsProblem, writeLabels } from "../../../lib/labels";
@@ -72,6 +73,7 @@ export function TemplateForm({ isNew, before, busy, error, onSubmit, onClose }: 
 
 function Size({ form }: { form: Form }) {
   const computes = useQuery(computesQuery).data?.items ?? [];
+  const names = useComputeNames();
   const models = [...new Set(computes.flatMap((one) => one.nodes.map((node) => node.gpu_model)))];
   return (
     <>
@@ -79,7 +81,7 @@ function Size({ form }: { form: Form }) {
         <Select
           label="Compute"
           placeholder="any"
-          data={computes.map((compute) => compute.name)}
+          data={names}
           clearable
           clearButtonProps={{ "aria-label": "Any compute" }}
           {...form.getInputProps("compute")}
