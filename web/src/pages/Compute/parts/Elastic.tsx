@@ -132,7 +132,7 @@ function Machines({ elastic }: { elastic: Elastic }) {
         <ElasticNodes elastic={elastic.name} nodes={shown} />
       ) : (
         <Text size="sm" c="dimmed">
-          No machines now. The first one is created when a job waits for it.
+          {noMachineWords(elastic)}
         </Text>
       )}
       {gone.length > 0 && (
@@ -142,6 +142,12 @@ function Machines({ elastic }: { elastic: Elastic }) {
       )}
     </>
   );
+}
+
+function noMachineWords({ minimum, maximum }: Elastic): string {
+  if (maximum === 0) return "No machines. None are created while the maximum is 0.";
+  if (minimum > 0) return "No machines yet.";
+  return "No machines now. One is created when a job waits for it.";
 }
 
 function isGone(node: ElasticNode): boolean {

@@ -93,7 +93,7 @@ function Provisioner({ form }: { form: Form }) {
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
         <Autocomplete
           label="Provisioner"
-          description="Name of a directory of commands on the server."
+          description="Its directory on the server."
           placeholder="aws"
           data={[...new Set(used)]}
           required
@@ -138,12 +138,7 @@ function Size({ form }: { form: Form }) {
       />
       <NumberInput label="Memory (GB)" placeholder="0" min={0} {...form.getInputProps("memoryGb")} />
       <TextInput label="GPU type" placeholder="A100" {...form.getInputProps("gpuType")} />
-      <NumberInput
-        label="Memory of each GPU (GB)"
-        placeholder="0"
-        min={0}
-        {...form.getInputProps("gpuMemoryGb")}
-      />
+      <NumberInput label="GPU memory (GB)" placeholder="0" min={0} {...form.getInputProps("gpuMemoryGb")} />
       <NumberInput label="Price per hour" placeholder="0" min={0} {...form.getInputProps("pricePerHour")} />
     </SimpleGrid>
   );
