@@ -90,6 +90,7 @@ def test_no_screen_breaks_the_rules_of_accessibility(screen: Screen, digits: str
         ("/jobs", "New job"),
         ("/projects", "New project"),
         ("/projects", "Edit default"),
+        ("/compute", "New elastic compute"),
         ("/templates", "New template"),
         ("/queues", "New queue"),
         ("/caches", "New volume"),
