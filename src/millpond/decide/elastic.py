@@ -73,6 +73,8 @@ class Create:
 class Delete:
     machine: str
     reason: str
+    # The maximum was lowered: no sign of something wrong, even if it ran no job.
+    is_surplus: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +150,8 @@ class _Fleet:
             if machine.idle_seconds is None or (machine.name in self._wanted and not too_many):
                 continue
             if too_many:
-                found.append(Delete(machine.name, f"More than {format_count(offer.maximum, 'machine')}."))
+                reason = f"The maximum is {format_count(offer.maximum, 'machine')} now."
+                found.append(Delete(machine.name, reason, is_surplus=True))
             elif machine.idle_seconds >= offer.idle_seconds and self._count[offer.name] > offer.minimum:
                 found.append(Delete(machine.name, f"Idle for {format_seconds(machine.idle_seconds)}."))
             else:

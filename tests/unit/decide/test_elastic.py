@@ -94,7 +94,7 @@ def test_idle_machines_go_but_never_below_the_minimum() -> None:
 def test_above_the_maximum_idle_machines_go_at_once() -> None:
     machines = [a_machine("m1", idle=0.0), a_machine("m2")]
     plan = plan_machines([an_offer(maximum=0)], machines, [waits()])
-    assert [one.machine for one in plan.deletes] == ["m1"] and plan.creates == ()
+    assert plan.deletes == (Delete("m1", "The maximum is 0 machines now.", is_surplus=True),) and plan.creates == ()
 
 
 def test_the_minimum_is_kept_up() -> None:

@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 
 from millpond.db import computes, elastic, gpu_shares, jobs, placements, projects, queues, templates
 from millpond.decide.computes import Need, QueuedJob
-from millpond.decide.elastic import Create, ElasticPlan, Machine, Offer, Waiting, pause_after, plan_machines
+from millpond.decide.elastic import Create, Delete, ElasticPlan, Machine, Offer, Waiting, pause_after, plan_machines
 from millpond.decide.readiness import Ready, readiness
 from millpond.decide.scheduling.snapshot import Size
 from millpond.decide.templates import open_choices
@@ -218,7 +218,7 @@ class ElasticRounds:
             living = {node.name: node for node in elastic.living_nodes(tx)}
         for delete in plan.deletes:
             if delete.machine in living:
-                self._retire(living[delete.machine], delete.reason, now)
+                self._retire(living[delete.machine], delete, now)
 
     def _create(self, seen: Seen, wanted: Create, now: datetime) -> None:
         """Record the machine, then have it created."""
@@ -256,8 +256,8 @@ class ElasticRounds:
         else:
             self._save(node, replace(node, state=ElasticState.STARTING), self._deps.clock.now())
 
-    def _retire(self, node: ElasticNode, reason: str, now: datetime) -> None:
-        """Keep new jobs away and delete the machine, unless a job has come meanwhile: in one transaction."""
+    def _retire(self, node: ElasticNode, delete: Delete, now: datetime) -> None:
+        """Keep new jobs away and delete the machine, unless a job has started there: in one transaction."""
         with self._deps.db.write() as tx:
             computes.lock(tx, node.compute_id or "")
             current = elastic.lock_node(tx, node.id)
@@ -268,10 +268,11 @@ class ElasticRounds:
             computes.change(tx, current.compute_id or "", cordoned_at=now, cordoned_by=SYSTEM.name)
             used = placements.has_any(tx, current.compute_id or "")
             # One that ran nothing was made in vain: the next one waits, or whatever is wrong would go on for ever.
-            ending = replace(_ending(current, reason, now, failed=not used), used=used)
+            failed = not (used or delete.is_surplus)
+            ending = replace(_ending(current, delete.reason, now, failed=failed), used=used)
             elastic.change_node(tx, ending)
             self._note_outcome(tx, current, ending, now)
-        logger.info("elastic_delete machine=%s reason=%s", node.name, reason)
+        logger.info("elastic_delete machine=%s reason=%s", node.name, delete.reason)
 
     # Deleting
 
