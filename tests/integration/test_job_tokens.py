@@ -100,6 +100,18 @@ def test_its_own_things(world: World, method: str, path: str, body: dict[str, An
     assert ask(world, method, path, body) == (status, "")
 
 
+def test_the_first_run_that_an_mlflow_script_creates_is_the_jobs_own(world: World) -> None:
+    url = f"{str(world.job.base_url).partition('/api/v1')[0]}/mlflow/default/api/2.0/mlflow"
+    number = world.job.post(f"{url}/experiments/create", json={"name": "digits"}).json()["experiment_id"]
+    asked = {"experiment_id": number, "run_name": "first"}
+    first = world.job.post(f"{url}/runs/create", json=asked).json()["run"]["info"]
+    second = world.job.post(f"{url}/runs/create", json=asked).json()["run"]
+    assert (first["run_id"], first["run_name"], first["experiment_id"]) == ("run00001", "first", number)
+    assert second["info"]["run_id"] != "run00001"
+    parents = [tag["value"] for tag in second["data"]["tags"] if tag["key"] == "mlflow.parentRunId"]
+    assert parents == ["run00001"]
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body", "status"),
     [

@@ -162,10 +162,10 @@ def environment(
         **{variable: str(path) for variable, path in inputs.items()},
     }
     if "MLFLOW_TRACKING_URI" not in {**desired.spec.env, **desired.secrets}:
-        # MLflow's client joins the job's run; with a tracking server of the user's own, nothing of ours goes there.
+        # The first run that MLflow's client creates is the job's. MLFLOW_RUN_ID would say so, too, but with it the
+        # client refuses scripts that call set_experiment. A tracking server of the user's own gets nothing of ours.
         said["MLFLOW_TRACKING_URI"] = f"{server}/mlflow/{desired.project}"
         said["MLFLOW_TRACKING_TOKEN"] = desired.token
-        said["MLFLOW_RUN_ID"] = desired.run_id
     if desired.spec.cpu:
         said["MILL_CPUS"] = str(desired.spec.cpu)
     if desired.spec.memory_bytes:

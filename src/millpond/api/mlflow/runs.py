@@ -9,7 +9,7 @@ from millpond.api.mlflow.endpoint import Call, Endpoint, one_text, whole
 from millpond.api.mlflow.shapes import NAME_TAG, NOTE_TAG, PARENT_TAG, experiment_id, info, moment, run
 from millpond.errors import Conflict, Invalid
 from millpond.model.people import Role
-from millpond.model.run import NewRun, RunDetails, RunEdit, RunReport, RunState
+from millpond.model.run import DEFAULT_EXPERIMENT, NewRun, RunDetails, RunEdit, RunReport, RunState, RunView
 from millpond.services.runs import experiments, reports, run_lists, runs
 from millpond.services.runs.run_lists import RunListAsked
 
@@ -32,9 +32,17 @@ def create(call: Call) -> dict[str, Any]:
         started_at=moment(call.number("start_time")),
     )
     note = tags.pop(NOTE_TAG, None)
-    made = runs.create(call.deps, call.actor, call.project, asked)
+    made = _join(call, asked) or runs.create(call.deps, call.actor, call.project, asked)
     set_tags(call, made.run.id, {**tags, **({NOTE_TAG: note} if note else {})})
     return {"run": _details(call, made.run.id)}
+
+
+def _join(call: Call, asked: NewRun) -> RunView | None:
+    """A job's own run, for the first run that its script creates. It leaves its experiment only for a named one."""
+    if asked.parent_id is not None:
+        return None
+    experiment = None if asked.experiment == DEFAULT_EXPERIMENT else asked.experiment
+    return runs.join_own(call.deps, call.actor, call.project, name=asked.name, experiment=experiment)
 
 
 def get(call: Call) -> dict[str, Any]:

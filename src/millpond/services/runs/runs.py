@@ -54,6 +54,27 @@ def create(deps: Deps, actor: Actor, project: Project, asked: NewRun) -> RunView
     return view(deps, existing or run)
 
 
+def join_own(
+    deps: Deps, actor: Actor, project: Project, *, name: str | None, experiment: str | None
+) -> RunView | None:  # fmt: skip
+    """The run of the job that asks, with this name and experiment if given; None but for the first time in an attempt.
+
+    For clients that always create a run (MLflow's): what a script logs in a job belongs to the job's own run.
+    """
+    if actor.job_id is None:
+        return None
+    check_name(name, "name")
+    with deps.db.write() as tx:
+        run = runs.lock(tx, runs.id_of_job(tx, actor.job_id) or "")
+        if run is None or not runs.take_sequence(tx, run.id, f"join {actor.placement_id}", 0):
+            return None
+        after = replace(run, name=name or run.name, experiment=experiment or run.experiment)
+        experiments.ensure(tx, project.id, after.experiment, deps.clock.now())
+        runs.save(tx, after)
+    publish(deps, after, "changed")
+    return view(deps, after)
+
+
 def find(tx: Connection, actor: Actor, project: Project, run_id: str) -> Run:
     """A run of the project; for a job's own token, only its own run and those inside it."""
     run = runs.get(tx, run_id)
