@@ -17,6 +17,7 @@ from millpond.decide.flows.expressions import (
     parse_text,
     refs_of,
 )
+from millpond.decide.flows.fields import at
 from millpond.model.component import Component
 from millpond.model.flow import Flow, FlowProblem, Param, Port, Step, StepKind
 
@@ -106,9 +107,9 @@ class FlowContext:
         for name, step in self.flow.steps.items():
             path: Path = ("steps", name)
             for key in ("dataset", "component", "command", "environment", "image", "template", "templates", "queue"):
-                yield from self._read((*path, key), name, _at(self.document.value, (*path, key)))
+                yield from self._read((*path, key), name, at(self.document.value, (*path, key)))
             for key in ("inputs", "params", "each", "approval"):
-                yield from self._read((*path, key), name, _at(self.document.value, (*path, key)))
+                yield from self._read((*path, key), name, at(self.document.value, (*path, key)))
             if step.when is not None:
                 yield from self._condition((*path, "when"), name, step.when)
         for index, publication in enumerate(self.flow.publish):
@@ -133,9 +134,3 @@ class FlowContext:
             yield Placed(path, step, Text(("", *refs_of(parse_condition(text)))))
         except ExpressionError as error:
             yield self.problem(path, "expression", error.message, error.hint)
-
-
-def _at(value: Any, path: Path) -> Any:
-    for part in path:
-        value = value.get(part) if isinstance(value, dict) else None
-    return value

@@ -117,6 +117,14 @@ def parse_text(text: str) -> Text:
     return Text((*parts, literal) if literal or not parts else tuple(parts))
 
 
+def exact_ref(text: str) -> Ref | None:
+    """The reference that is all of the text; None if it is something else, or cannot be read."""
+    try:
+        return parse_text(text).exact
+    except ExpressionError:
+        return None
+
+
 def parse_ref(text: str, offset: int = 0) -> Ref:
     found = _REFERENCES.fullmatch(text.strip())
     if found is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from millpond.decide.flows.context import FlowContext
-from millpond.decide.flows.expressions import ExpressionError, Ref, RefKind, parse_text
+from millpond.decide.flows.expressions import RefKind, exact_ref
 from millpond.decide.flows.fields import nearest
 from millpond.model.flow import COMMIT_TYPES, VALUE_TYPES, FlowProblem, fits
 
@@ -19,7 +19,7 @@ def inputs_fit(flow: FlowContext) -> Iterator[FlowProblem]:
                 message = f"Component {step.component!r} has no input {key!r}."
                 yield flow.problem(path, "unknown-input", message, nearest(key, declared), at_key=True)
                 continue
-            ref = _reference(text)
+            ref = exact_ref(text)
             if ref is None:
                 if "${" not in text:
                     hint = "Write a reference, like ${steps.data} or ${steps.split.outputs.train}."
@@ -42,10 +42,3 @@ def inputs_are_complete(flow: FlowContext) -> Iterator[FlowProblem]:
                 message = f"Step {name!r} lacks the input {port.name!r} ({port.type}) of {step.component}."
                 hint = f"Add it under inputs: {port.name}: ${{steps.…}}"
                 yield flow.problem(("steps", name), "missing-input", message, hint, at_key=True)
-
-
-def _reference(text: str) -> Ref | None:
-    try:
-        return parse_text(text).exact
-    except ExpressionError:
-        return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from millpond.decide.flows.context import FlowContext
-from millpond.decide.flows.expressions import ExpressionError, Ref, RefKind, parse_text
+from millpond.decide.flows.expressions import RefKind, exact_ref
 from millpond.errors import BadName
 from millpond.model.flow import COMMIT_TYPES, FlowProblem
 from millpond.model.names import DEFAULT_BRANCH, DatasetRef
@@ -16,7 +16,7 @@ _NEEDS = {"commit": "ref", "cron": "cron", "webhook": "name", "flow": "flow"}
 
 def names_outputs_and_branches(flow: FlowContext) -> Iterator[FlowProblem]:
     for index, publication in enumerate(flow.flow.publish):
-        ref = _reference(publication.output)
+        ref = exact_ref(publication.output)
         if ref is None or ref.kind is not RefKind.OUTPUT:
             hint = "Write one output, like ${steps.split.outputs.train}."
             yield flow.problem(("publish", index, "output"), "publish", "Only an output can be published.", hint)
@@ -55,10 +55,3 @@ def _branch(text: str) -> tuple[str | None, str, str] | None:
     except BadName:
         return None
     return None if ref.path else (ref.project, ref.dataset, ref.ref or DEFAULT_BRANCH)
-
-
-def _reference(text: str) -> Ref | None:
-    try:
-        return parse_text(text).exact
-    except ExpressionError:
-        return None
