@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from millpond.client.cached import cache as cache
     from millpond.client.checkpoint import checkpoint as checkpoint
     from millpond.client.dataset import Dataset as Dataset
+    from millpond.client.find import find as find
     from millpond.client.run import Run as Run
     from millpond.client.run_tables import runs as runs
-    from millpond.client.search import search as search
     from millpond.client.submitting import submit as submit
     from millpond.client.tracking import current_run as current_run
     from millpond.client.tracking import download_artifacts as download_artifacts
@@ -45,6 +45,7 @@ __all__ = [
     "checkpoint",
     "current_run",
     "download_artifacts",
+    "find",
     "finish",
     "init",
     "list_artifacts",
@@ -61,7 +62,6 @@ __all__ = [
     "log_table",
     "progress",
     "runs",
-    "search",
     "set_tag",
     "set_tags",
     "submit",
@@ -74,8 +74,8 @@ _HOMES = {
     "Run": "run",
     "cache": "cached",
     "checkpoint": "checkpoint",
+    "find": "find",
     "runs": "run_tables",
-    "search": "search",
     "submit": "submitting",
 }
 

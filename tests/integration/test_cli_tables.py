@@ -17,7 +17,7 @@ LISTS = (
     ("mount", "list"),
     ("site", "list"), ("link", "list"), ("topology",), ("compute", "list"), ("compute", "tokens"), ("template", "list"),
     ("queue", "list"), ("project", "list"), ("project", "members", LONG), ("user", "list"), ("token", "list"),
-    ("activity",), ("audit",), ("server", "list"), ("run", "list"), ("search", "name"),
+    ("activity",), ("audit",), ("server", "list"), ("run", "list"), ("find", "name"),
 )  # fmt: skip
 
 

@@ -100,7 +100,7 @@ ENTRIES = (
     Entry("login", "millpond.cli.account", "Sign in to a server and make it the current one.", _PEOPLE, verb=True),
     Entry("logout", "millpond.cli.account", "Revoke your token and forget the server.", _PEOPLE, verb=True),
     Entry("whoami", "millpond.cli.account", "Show your user, server, project and roles.", _PEOPLE, verb=True),
-    Entry("search", "millpond.cli.search", "Search everything by name or id.", _SERVER, verb=True),
+    Entry("find", "millpond.cli.find", "Find anything by name or id.", _SERVER, verb=True),
     Entry(
         "up",
         "millpond.cli.up",

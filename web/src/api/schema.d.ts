@@ -705,6 +705,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/find": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find Everything
+         * @description Find projects, datasets, commits, refs, jobs, runs, computes, volumes, sites and sources you may see.
+         */
+        get: operations["find_everything"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/gpu-use": {
         parameters: {
             query?: never;
@@ -2583,26 +2603,6 @@ export interface paths {
          * @description Runs of all projects one may see, newest first unless sorted otherwise.
          */
         get: operations["list_all_runs"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/search": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Search Everything
-         * @description Find projects, datasets, commits, refs, jobs, runs, computes, volumes, sites and sources you may see.
-         */
-        get: operations["search_everything"];
         put?: never;
         post?: never;
         delete?: never;
@@ -5137,6 +5137,11 @@ export interface components {
              */
             transient: boolean;
             verified?: components["schemas"]["Verified"] | null;
+        };
+        /** FindResult */
+        FindResult: {
+            /** Items */
+            items: components["schemas"]["Found"][];
         };
         /**
          * Found
@@ -8059,11 +8064,6 @@ export interface components {
          * @enum {string}
          */
         RunState: "running" | "succeeded" | "failed" | "cancelled" | "lost";
-        /** SearchResult */
-        SearchResult: {
-            /** Items */
-            items: components["schemas"]["Found"][];
-        };
         /** Secret */
         Secret: {
             /** Changed At */
@@ -11016,6 +11016,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Page_Eviction_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    find_everything: {
+        parameters: {
+            query?: {
+                /** @description Most matches to return. */
+                limit?: number;
+                /** @description A part of a name, `project/name`, `job#7`, or an id. */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FindResult"];
                 };
             };
             /** @description A problem */
@@ -15209,40 +15243,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Page_Run_"];
-                };
-            };
-            /** @description A problem */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    search_everything: {
-        parameters: {
-            query?: {
-                /** @description Most matches to return. */
-                limit?: number;
-                /** @description A part of a name, `project/name`, `job#7`, or an id. */
-                q?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SearchResult"];
                 };
             };
             /** @description A problem */

@@ -38,7 +38,7 @@ run = Table(
     Column("parent_id", String(32), nullable=True, index=True),
     # Batches of points that are not folded into chunks yet.
     Column("unfolded", Integer, nullable=False, server_default=text("0")),
-    # All that a search by name looks at.
+    # All that `mill find` looks at.
     Index("ix_run_search", "project_id", "name", "deleted_at", "started_at", "id"),
     # Lists are read from their newest end, however long they have grown.
     Index("ix_run_project_id_started_at", "project_id", "started_at", "id"),

@@ -91,7 +91,7 @@ job = Table(
     # Lists are read from their newest end, however long they have grown.
     Index("ix_job_project_id_queued_at", "project_id", "queued_at", "id"),
     Index("ix_job_state_queued_at", "state", "queued_at", "id"),
-    # All that a search by name looks at.
+    # All that `mill find` looks at.
     Index("ix_job_search", "project_id", "name", "number", "deleted_at", "queued_at", "id"),
     # A name is unique in its project among jobs that have not ended.
     Index("uq_job_name_living", "project_id", "name", unique=True,

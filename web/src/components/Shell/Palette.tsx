@@ -4,9 +4,9 @@ import { IconSearch } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { lazy, Suspense, useLayoutEffect, useState } from "react";
-import { searchQuery } from "../../api/search";
+import { findQuery } from "../../api/find";
 import { useMemberProjects } from "../../api/session";
-import type { SearchFound } from "../../api/shapes";
+import type { Found } from "../../api/shapes";
 import { commandsMatching, type Form, useCommands } from "./commands";
 import { addressOf, descriptionOf, FOUND_ICONS, labelOf, UNKNOWN_ICON } from "./found";
 import { paletteStore, useEarlyLetters } from "./paletteStore";
@@ -70,9 +70,9 @@ function useFirstMarked(list: string): void {
 function useFound(query: string) {
   const navigate = useNavigate();
   const [text] = useDebouncedValue(query, PAUSE_MILLISECONDS);
-  const { data, isFetching } = useQuery(searchQuery(text));
+  const { data, isFetching } = useQuery(findQuery(text));
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  const action = (item: SearchFound): SpotlightActionData => {
+  const action = (item: Found): SpotlightActionData => {
     const Picture = FOUND_ICONS[item.noun] ?? UNKNOWN_ICON;
     return {
       id: `${item.noun} ${item.project} ${item.dataset} ${item.name} ${item.id}`,
@@ -83,7 +83,7 @@ function useFound(query: string) {
     };
   };
   // While the answer for the last letter is on its way, what was found before it is shown as far as it still fits.
-  const fits = (item: SearchFound) => words.every((word) => labelOf(item).toLowerCase().includes(word));
+  const fits = (item: Found) => words.every((word) => labelOf(item).toLowerCase().includes(word));
   const answered = !isFetching && text === query;
   const items = words.length === 0 ? [] : (data?.items ?? []).filter((item) => answered || fits(item));
   return {

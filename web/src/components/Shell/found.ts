@@ -1,4 +1,4 @@
-/** Where what a search found is shown, and how it is told. */
+/** Where what was found is shown, and how it is told. */
 import {
   type Icon,
   IconBox,
@@ -16,10 +16,10 @@ import {
   IconTimeline,
   IconUser,
 } from "@tabler/icons-react";
-import type { SearchFound } from "../../api/shapes";
+import type { Found } from "../../api/shapes";
 import { shortId } from "../../lib/names";
 
-export const FOUND_ICONS: Record<SearchFound["noun"], Icon> = {
+export const FOUND_ICONS: Record<Found["noun"], Icon> = {
   project: IconFolders,
   dataset: IconDatabase,
   job: IconPlayerPlay,
@@ -37,14 +37,14 @@ export const FOUND_ICONS: Record<SearchFound["noun"], Icon> = {
 
 export const UNKNOWN_ICON = IconBox;
 
-export function labelOf(found: SearchFound): string {
+export function labelOf(found: Found): string {
   if (found.noun === "commit") return shortId(found.name);
   if (found.noun === "branch" || found.noun === "tag") return `${found.dataset}@${found.name}`;
   return found.name;
 }
 
 /** `Job in vision · failed`. */
-export function descriptionOf(found: SearchFound): string {
+export function descriptionOf(found: Found): string {
   const noun = found.noun.charAt(0).toUpperCase() + found.noun.slice(1);
   const owner = found.noun === "commit" ? `${found.project}/${found.dataset}` : found.project;
   const where = owner && found.noun !== "project" ? ` in ${owner}` : "";
@@ -52,7 +52,7 @@ export function descriptionOf(found: SearchFound): string {
 }
 
 /** The address to open, in the router's terms. */
-export function addressOf(found: SearchFound) {
+export function addressOf(found: Found) {
   const { noun, name, id } = found;
   const project = found.project ?? "";
   const dataset = { project, dataset: found.dataset ?? "" };

@@ -7,25 +7,25 @@ from typing import Any
 from sqlalchemy import event, text
 
 from millpond.model.dataset import DatasetKind
+from millpond.model.find import FindText
 from millpond.model.people import SYSTEM, Actor, Role
-from millpond.model.search import SearchText
-from millpond.services import search
+from millpond.services import find
 from millpond.services.people import projects
 from millpond.testing.builders_work import add_commit, add_job, add_site
 from tests.unit.services.world import World
 
 
 def found(world: World, actor: Actor, written: str, limit: int = 50) -> list[tuple[str, str]]:
-    return [(item.noun.value, item.name) for item in search.search(world.deps, actor, written, limit=limit)]
+    return [(item.noun.value, item.name) for item in find.find(world.deps, actor, written, limit=limit)]
 
 
 def test_how_a_text_is_read() -> None:
-    assert SearchText.parse("  Train  NET ").words == ("train", "net")
-    assert SearchText.parse("vision/xray") == SearchText(("xray",), project="vision")
-    assert SearchText.parse("train#12") == SearchText(("train",), number=12)
-    assert SearchText.parse("0a1b2c").id_prefix == "0a1b2c"
-    assert SearchText.parse("ab").id_prefix is None
-    assert SearchText.parse("  ").is_empty
+    assert FindText.parse("  Train  NET ").words == ("train", "net")
+    assert FindText.parse("vision/xray") == FindText(("xray",), project="vision")
+    assert FindText.parse("train#12") == FindText(("train",), number=12)
+    assert FindText.parse("0a1b2c").id_prefix == "0a1b2c"
+    assert FindText.parse("ab").id_prefix is None
+    assert FindText.parse("  ").is_empty
 
 
 def test_every_noun_by_a_part_of_its_name(world: World) -> None:

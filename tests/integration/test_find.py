@@ -1,4 +1,4 @@
-"""`mill search` and `millpond.search` against a server: what the page's Ctrl-K finds, too."""
+"""`mill find` and `millpond.find` against a server: what the page's Ctrl-K finds, too."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def test_by_command_line_and_sdk(
     mill.ok("data", "init", cwd=root)
     mill.ok("data", "sync", "-m", "first scans", cwd=root)
     mill.ok("data", "tag", "scans-v1", cwd=root)
-    first = mill.ok("search", "XR", "--json").json["items"][0]
+    first = mill.ok("find", "XR", "--json").json["items"][0]
     assert (first["noun"], first["project"], first["name"], first["match"]) == ("dataset", "default", "xray", "prefix")
-    assert "default/xray@scans-v1" in mill.ok("search", "scans").out
-    none = mill.ok("search", "no", "such", "thing")
+    assert "default/xray@scans-v1" in mill.ok("find", "scans").out
+    none = mill.ok("find", "no", "such", "thing")
     assert none.out == "" and "Nothing matches 'no such thing'" in none.err
 
     monkeypatch.setenv("MILL_HOME", str(server.home))
-    found = millpond.search("default/xray", server=server.url)
+    found = millpond.find("default/xray", server=server.url)
     assert [(one.noun, one.name) for one in found] == [("dataset", "xray")]

@@ -1,8 +1,8 @@
-"""What a search finds."""
+"""What `find` answers with."""
 
 from __future__ import annotations
 
-from millpond.model.search import Match, Noun
+from millpond.model.find import Match, Noun
 from millpond.wire.base import Response, Time
 
 
@@ -21,5 +21,5 @@ class Found(Response):
     at: Time | None = None
 
 
-class SearchResult(Response):
+class FindResult(Response):
     items: list[Found]

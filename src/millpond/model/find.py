@@ -38,7 +38,7 @@ class Match(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class SearchText:
+class FindText:
     """Every word must occur in a name; `project/name` and `name#7` narrow it down as they do on the command line."""
 
     words: tuple[str, ...]
@@ -47,7 +47,7 @@ class SearchText:
     id_prefix: str | None = None
 
     @classmethod
-    def parse(cls, text: str) -> SearchText:
+    def parse(cls, text: str) -> FindText:
         written = text.strip().lower()
         project, slash, name = written.partition("/")
         if not slash or not project or " " in project:

@@ -1,4 +1,4 @@
-"""`mill search`: find anything by name or id."""
+"""`mill find`: find anything by name or id."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ import typer
 
 from millpond.cli.command import command
 from millpond.cli.session import Session
-from millpond.client.search import search_everything
-from millpond.model.search import Noun
-from millpond.wire.search import Found
+from millpond.client.find import find_everything
+from millpond.model.find import Noun
+from millpond.wire.find import Found
 
 app = typer.Typer()
 _SHORT_COMMIT = 12
 
 
-@command(app, "search")
-def search(
+@command(app, "find")
+def find(
     mill: Session,
     text: Annotated[list[str], typer.Argument(help="Part of a name, project/name, job#7, or the start of an id.")],
     limit: Annotated[int, typer.Option("--limit", "-n", help="Most matches to show.", min=1, max=100)] = 20,
 ) -> None:
-    """Search everything by name or id.
+    """Find anything by name or id.
 
     Looks at projects, datasets, branches, tags, commits, jobs, runs, computes, volumes, sites and sources.
-    Example: mill search xray
+    Example: mill find xray
     """
     written = " ".join(text)
     mill.out.items(
-        search_everything(mill.api, written, limit),
+        find_everything(mill.api, written, limit),
         [
             ("KIND", lambda found: found.noun.value),
             ("NAME", _written),

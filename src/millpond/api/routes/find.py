@@ -1,4 +1,4 @@
-"""Search over every noun."""
+"""Find things of every noun."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from millpond.api.access import DepsOf, SignedIn
-from millpond.services import search
-from millpond.wire.search import Found, SearchResult
+from millpond.services import find
+from millpond.wire.find import FindResult, Found
 
-router = APIRouter(tags=["search"])
+router = APIRouter(tags=["find"])
 
 
-@router.get("/search")
-def search_everything(
+@router.get("/find")
+def find_everything(
     actor: SignedIn,
     deps: DepsOf,
     q: Annotated[str, Query(max_length=200, description="A part of a name, `project/name`, `job#7`, or an id.")] = "",
     limit: Annotated[int, Query(ge=1, le=100, description="Most matches to return.")] = 20,
-) -> SearchResult:
+) -> FindResult:
     """Find projects, datasets, commits, refs, jobs, runs, computes, volumes, sites and sources you may see."""
-    return SearchResult(items=[Found.model_validate(item) for item in search.search(deps, actor, q, limit=limit)])
+    return FindResult(items=[Found.model_validate(item) for item in find.find(deps, actor, q, limit=limit)])

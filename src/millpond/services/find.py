@@ -1,4 +1,4 @@
-"""Searching everything the actor may see by name or id: the best matches first, whatever they are."""
+"""Finding everything the actor may see by name or id: the best matches first, whatever they are."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from sqlalchemy import Connection
 
 from millpond.db import computes
-from millpond.db import search as rows
+from millpond.db import find as rows
+from millpond.model.find import FindText, Found, Match, Noun
 from millpond.model.people import Actor
-from millpond.model.search import Found, Match, Noun, SearchText
 from millpond.services.deps import Deps
 from millpond.services.people import access
 
@@ -17,9 +17,9 @@ _MATCHES = list(Match)
 _NOUNS = list(Noun)
 
 
-def search(deps: Deps, actor: Actor, text: str, *, limit: int) -> Sequence[Found]:
+def find(deps: Deps, actor: Actor, text: str, *, limit: int) -> Sequence[Found]:
     """At most `limit`; nothing for an empty text."""
-    asked = SearchText.parse(text)
+    asked = FindText.parse(text)
     if asked.is_empty:
         return ()
     with deps.db.read() as tx:
@@ -29,10 +29,10 @@ def search(deps: Deps, actor: Actor, text: str, *, limit: int) -> Sequence[Found
     return found[:limit]
 
 
-def _found(tx: Connection, actor: Actor, asked: SearchText, limit: int) -> Iterator[Found]:
+def _found(tx: Connection, actor: Actor, asked: FindText, limit: int) -> Iterator[Found]:
     among = access.visible_projects(actor)
-    for find in (rows.projects, rows.datasets, rows.jobs, rows.runs, rows.imports, rows.refs, rows.commits):
-        yield from find(tx, asked, among, limit)
+    for look in (rows.projects, rows.datasets, rows.jobs, rows.runs, rows.imports, rows.refs, rows.commits):
+        yield from look(tx, asked, among, limit)
     # Computes, volumes and sites are everybody's; users only those of site administrators.
     yield from _computes(tx, asked)
     yield from rows.places(tx, asked, limit)
@@ -40,7 +40,7 @@ def _found(tx: Connection, actor: Actor, asked: SearchText, limit: int) -> Itera
         yield from rows.users(tx, asked, limit)
 
 
-def _computes(tx: Connection, asked: SearchText) -> Iterator[Found]:
+def _computes(tx: Connection, asked: FindText) -> Iterator[Found]:
     if asked.project is not None or asked.number is not None:
         return
     for compute in sorted(computes.all_computes(tx), key=lambda compute: compute.name):

@@ -25,7 +25,7 @@ from millpond.db.tables import (
     volume,
 )
 from millpond.model.dataset import DatasetKind
-from millpond.model.search import Found, Match, Noun, SearchText
+from millpond.model.find import FindText, Found, Match, Noun
 
 Among = Collection[str] | None
 _MATCHES = (Match.EXACT, Match.PREFIX, Match.PART)
@@ -34,7 +34,7 @@ _OF_PEOPLE = and_(
 )  # fmt: skip
 
 
-def projects(tx: Connection, asked: SearchText, among: Among, limit: int) -> Iterator[Found]:
+def projects(tx: Connection, asked: FindText, among: Among, limit: int) -> Iterator[Found]:
     if asked.project is not None or asked.number is not None:
         return
     query = select(project.c.id, project.c.name, project.c.description, _rank(project.c.name, asked))
@@ -43,14 +43,14 @@ def projects(tx: Connection, asked: SearchText, among: Among, limit: int) -> Ite
         yield _found(Noun.PROJECT, row, project=row.name, detail=row.description or None)
 
 
-def datasets(tx: Connection, asked: SearchText, among: Among, limit: int) -> Iterator[Found]:
+def datasets(tx: Connection, asked: FindText, among: Among, limit: int) -> Iterator[Found]:
     query: Select[Any] = select(dataset.c.id, dataset.c.name, dataset.c.description, dataset.c.active_at.label("at"))
     query = _in_project(query, dataset.c, asked, among).where(_OF_PEOPLE)
     for row in tx.execute(query.order_by("rank", dataset.c.active_at.desc(), dataset.c.name).limit(limit)):
         yield _found(Noun.DATASET, row, project=row.project, dataset=row.name, detail=row.description or None)
 
 
-def jobs(tx: Connection, asked: SearchText, among: Among, limit: int) -> Iterator[Found]:
+def jobs(tx: Connection, asked: FindText, among: Among, limit: int) -> Iterator[Found]:
     """The best first, and of equally good ones the newest."""
     wanted = select(job.c.id, _rank(job.c.name, asked)).where(_named(job.c.name, asked), job.c.deleted_at.is_(None))
     wanted = wanted.where(*_only(job.c.project_id, among), *_of_project(job.c.project_id, asked))
@@ -66,7 +66,7 @@ def jobs(tx: Connection, asked: SearchText, among: Among, limit: int) -> Iterato
         yield Found(Noun.JOB, row.id, f"{row.name}#{row.number}", match, row.project, None, row.state, row.at)
 
 
-def runs(tx: Connection, asked: SearchText, among: Among, limit: int) -> Iterator[Found]:
+def runs(tx: Connection, asked: FindText, among: Among, limit: int) -> Iterator[Found]:
     """Runs of scripts and of jobs, newest first among equally good matches."""
     if asked.number is not None:
         return
@@ -81,7 +81,7 @@ def runs(tx: Connection, asked: SearchText, among: Among, limit: int) -> Iterato
         yield Found(Noun.RUN, row.id, row.name or row.id, _match(row, asked), row.project, None, row.state, row.at)
 
 
-def refs(tx: Connection, asked: SearchText, among: Among, limit: int) -> Iterator[Found]:
+def refs(tx: Connection, asked: FindText, among: Among, limit: int) -> Iterator[Found]:
     """Tags, and branches that are not called like everybody's first one."""
     if asked.number is not None:
         return
@@ -96,7 +96,7 @@ def refs(tx: Connection, asked: SearchText, among: Among, limit: int) -> Iterato
         yield _found(Noun(row.type), row, project=row.project, dataset=row.dataset)
 
 
-def commits(tx: Connection, asked: SearchText, among: Among, limit: int) -> Iterator[Found]:
+def commits(tx: Connection, asked: FindText, among: Among, limit: int) -> Iterator[Found]:
     """By the beginning of their id alone; also those of jobs' code and outputs."""
     if asked.id_prefix is None:
         return
@@ -110,7 +110,7 @@ def commits(tx: Connection, asked: SearchText, among: Among, limit: int) -> Iter
         yield Found(Noun.COMMIT, row.id, row.id, match, row.project, row.dataset, row.message or None, row.at)
 
 
-def imports(tx: Connection, asked: SearchText, among: Among, limit: int) -> Iterator[Found]:
+def imports(tx: Connection, asked: FindText, among: Among, limit: int) -> Iterator[Found]:
     """Sources and connections."""
     if asked.number is not None:
         return
@@ -120,7 +120,7 @@ def imports(tx: Connection, asked: SearchText, among: Among, limit: int) -> Iter
             yield _found(noun, row, project=row.project)
 
 
-def places(tx: Connection, asked: SearchText, limit: int) -> Iterator[Found]:
+def places(tx: Connection, asked: FindText, limit: int) -> Iterator[Found]:
     """Volumes and sites: everybody's."""
     if asked.project is not None or asked.number is not None:
         return
@@ -132,7 +132,7 @@ def places(tx: Connection, asked: SearchText, limit: int) -> Iterator[Found]:
         yield _found(Noun.SITE, row)
 
 
-def users(tx: Connection, asked: SearchText, limit: int) -> Iterator[Found]:
+def users(tx: Connection, asked: FindText, limit: int) -> Iterator[Found]:
     """Only for those who may list them."""
     if asked.project is not None or asked.number is not None:
         return
@@ -145,17 +145,17 @@ def users(tx: Connection, asked: SearchText, limit: int) -> Iterator[Found]:
 # Parts -----------------------------------------------------------------------------------------------
 
 
-def _named(name: ColumnElement[str], asked: SearchText) -> ColumnElement[bool]:
+def _named(name: ColumnElement[str], asked: FindText) -> ColumnElement[bool]:
     return and_(literal(True), *(name.icontains(word, autoescape=True) for word in asked.words))
 
 
-def _rank(name: ColumnElement[str], asked: SearchText) -> ColumnElement[int]:
+def _rank(name: ColumnElement[str], asked: FindText) -> ColumnElement[int]:
     """0 for the name itself, 1 for its beginning, 2 for any other part."""
     begins = name.istartswith(asked.name, autoescape=True)
     return case((name == asked.name, 0), (begins, 1), else_=2).label("rank")
 
 
-def _in_project(query: Select[Any], columns: Any, asked: SearchText, among: Among) -> Select[Any]:
+def _in_project(query: Select[Any], columns: Any, asked: FindText, among: Among) -> Select[Any]:
     query = query.add_columns(project.c.name.label("project"), _rank(columns.name, asked))
     query = query.join(project, project.c.id == columns.project_id)
     query = query.where(_named(columns.name, asked), *_only(columns.project_id, among))
@@ -166,14 +166,14 @@ def _only(project_id: ColumnElement[str], among: Among) -> list[ColumnElement[bo
     return [] if among is None else [project_id.in_(sorted(among))]
 
 
-def _of_project(project_id: ColumnElement[str], asked: SearchText) -> list[ColumnElement[bool]]:
+def _of_project(project_id: ColumnElement[str], asked: FindText) -> list[ColumnElement[bool]]:
     if asked.project is None:
         return []
     named = project.c.name.istartswith(asked.project, autoescape=True)
     return [project_id.in_(select(project.c.id).where(named))]
 
 
-def _by_id(tx: Connection, columns: Any, asked: SearchText, among: Among, limit: int) -> Sequence[str]:
+def _by_id(tx: Connection, columns: Any, asked: FindText, among: Among, limit: int) -> Sequence[str]:
     if asked.id_prefix is None:
         return ()
     query = select(columns.id).where(_begins(columns.id, asked.id_prefix), columns.deleted_at.is_(None))
@@ -185,7 +185,7 @@ def _begins(column: ColumnElement[str], prefix: str) -> ColumnElement[bool]:
     return and_(column >= prefix, column <= prefix.ljust(64, "z"))
 
 
-def _match(row: Row[Any], asked: SearchText) -> Match:
+def _match(row: Row[Any], asked: FindText) -> Match:
     """One found by its id may have a name that matches not at all."""
     if asked.id_prefix is not None and row.id.startswith(asked.id_prefix):
         return Match.EXACT if row.id == asked.id_prefix else Match.PREFIX
