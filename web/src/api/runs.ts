@@ -14,9 +14,6 @@ export interface RunFilter {
   deleted?: boolean;
 }
 
-/** A chart a few hundred pixels wide shows no more points than this. */
-const CHART_POINTS = 2000;
-
 export const runPages = (filter: RunFilter) =>
   byPage(["runs", "pages", filter], (cursor) =>
     take(api.GET("/api/v1/runs", { params: { query: { ...filter, cursor, limit: 100 } } })),
@@ -26,17 +23,6 @@ export const runQuery = (place: RunPlace) =>
   queryOptions({
     queryKey: ["runs", "one", place.run, place.project],
     queryFn: () => take(api.GET("/api/v1/projects/{project}/runs/{run}", { params: { path: place } })),
-  });
-
-export const metricsQuery = (place: RunPlace) =>
-  queryOptions({
-    queryKey: ["runs", "metrics", place.run, place.project],
-    queryFn: () =>
-      take(
-        api.GET("/api/v1/projects/{project}/runs/{run}/metrics", {
-          params: { path: place, query: { limit: CHART_POINTS } },
-        }),
-      ),
   });
 
 /** The dataset that holds the artifacts of a project's runs; a run's id names its newest commit there. */

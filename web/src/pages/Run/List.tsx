@@ -15,7 +15,7 @@ import { ProjectSelect } from "../../components/ProjectSelect";
 import { Status } from "../../components/Status";
 import { TextLink } from "../../components/TextLink";
 import { Time } from "../../components/Time";
-import { formatMetric } from "./parts/MetricCharts";
+import { formatMetric } from "../../lib/metric";
 import { startOf } from "./parts/start";
 
 const route = getRouteApi("/in/runs");

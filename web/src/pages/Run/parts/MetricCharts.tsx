@@ -1,36 +1,66 @@
-import { SimpleGrid, Stack, Text, Title } from "@mantine/core";
+import { Stack, Text, Title, useComputedColorScheme } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { memo, useMemo } from "react";
-import { metricsQuery, type RunPlace } from "../../../api/runs";
-import type { Series } from "../../../api/shapes";
-import { Chart } from "../../../components/Chart";
+import { useMemo, useState } from "react";
+import { type RunPlace, runQuery } from "../../../api/runs";
 import { CommandLine } from "../../../components/Copyable";
 import { Loaded } from "../../../components/Loaded";
+import { byName } from "../../../lib/metric";
+import { colorNumbers, colorOf } from "../../../lib/runColors";
+import { readChoice, writeChoice } from "../../../lib/storage";
+import { MetricBoard } from "../charts/MetricBoard";
+import { type ChartSettings, readSettings } from "../charts/settings";
 
-interface Props {
+export interface MetricChartsProps {
+  /** The run whose metrics are drawn: its project, and its id. */
   place: RunPlace;
   /** Nothing more will come. */
   ended: boolean;
+  /** False where a tab or a drawer says "Metrics" already. */
+  heading?: boolean;
 }
 
-/** One chart for each metric, by step. */
-export function MetricCharts({ place, ended }: Props) {
-  const result = useQuery(metricsQuery(place));
+/**
+ * The metrics of one run, a chart for each: `loss` and `val_loss` together, under one cursor, with axis, smoothing,
+ * logarithmic scale, zoom, table and full screen. Charts load when they come into sight, so any number of keys may be there.
+ * It follows the run by itself once somebody follows the topic `run:ID` (`useTopic`).
+ */
+export function MetricCharts({ place, ended, heading = true }: MetricChartsProps) {
+  const result = useQuery(runQuery(place));
+  const [settings, setSettings] = useState(rememberedSettings);
+  const change = (part: ChartSettings) => {
+    const { keys, ...kept } = { ...settings, ...part };
+    setSettings({ ...kept, keys });
+    writeChoice("charts", JSON.stringify(kept));
+  };
+  const scheme = useComputedColorScheme("light");
+  const color = colorOf(colorNumbers([place.run])[0] ?? 0, scheme);
+  const started = result.data?.started_at;
+  const runs = useMemo(
+    () => [{ id: place.run, name: place.run, color, begin: Date.parse(started ?? "") || 0 }],
+    [place.run, color, started],
+  );
+  const keys = Object.keys(result.data?.summaries ?? {}).join("\0");
+  const sorted = useMemo(() => keys.split("\0").filter(Boolean).sort(byName), [keys]);
   return (
     <section>
-      <Title order={2} size="h4" mb="xs">
-        Metrics
-      </Title>
+      {heading && (
+        <Title order={2} size="h4" mb="xs">
+          Metrics
+        </Title>
+      )}
       <Loaded result={result}>
-        {({ items }) =>
-          items.length === 0 ? (
+        {() =>
+          sorted.length === 0 ? (
             <NoMetrics ended={ended} />
           ) : (
-            <SimpleGrid minColWidth={270}>
-              {items.map((series) => (
-                <MetricChart key={series.key} series={series} />
-              ))}
-            </SimpleGrid>
+            <MetricBoard
+              project={place.project}
+              runs={runs}
+              keys={sorted}
+              settings={settings}
+              onSettings={change}
+              live={false}
+            />
           )
         }
       </Loaded>
@@ -38,31 +68,13 @@ export function MetricCharts({ place, ended }: Props) {
   );
 }
 
-const MetricChart = memo(function MetricChart({ series }: { series: Series }) {
-  const data = useMemo(
-    () => ({
-      x: series.steps,
-      time: false,
-      lines: [{ label: series.key, values: series.values.map(finite) }],
-    }),
-    [series],
-  );
-  const shown = series.steps.length;
-  const note = series.total > shown ? `${shown} of ${series.total.toLocaleString("en")} points` : undefined;
-  return <Chart title={series.key} data={data} format={formatMetric} note={note} />;
-});
-
-/** A value that can be drawn; NaN and infinities are gaps. */
-function finite(value: Series["values"][number]): number | null {
-  return typeof value === "number" ? value : null;
-}
-
-/** Four significant digits, without trailing zeros. */
-export function formatMetric(value: number): string {
-  if (value === 0) return "0";
-  const size = Math.abs(value);
-  if (size >= 1e6 || size < 1e-4) return value.toExponential(2);
-  return String(Number(value.toPrecision(4)));
+/** How charts were drawn last in this browser. */
+function rememberedSettings(): ChartSettings {
+  try {
+    return readSettings(JSON.parse(readChoice("charts") ?? "{}"));
+  } catch {
+    return {};
+  }
 }
 
 function NoMetrics({ ended }: { ended: boolean }) {
