@@ -33,7 +33,7 @@ export default defineConfig({
             { name: "vendor", test: /node_modules/ },
             {
               name: "shared",
-              test: /src\/(api|components|hooks|lib)\/(?!(Chart|ChartTable|Plot|Readout)\.tsx)/,
+              test: /src\/(api|components|hooks|lib)\/(?!curves\/|(Chart|ChartTable|Plot|Readout)\.tsx)/,
               minShareCount: 2,
             },
           ],

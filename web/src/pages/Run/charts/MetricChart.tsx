@@ -7,7 +7,7 @@ import { CHART_HEIGHT, CurveChart } from "../../../components/curves/CurveChart"
 import { LineSample } from "../../../components/curves/LineSample";
 import type { Range } from "../../../lib/curves";
 import { formatNumber, type KeyGroup } from "../../../lib/metric";
-import { type ChartRun, type Drawn, dashOf, grouped, sourcesOf, stepsIn } from "./curvesOf";
+import { type ChartRun, colorOf, type Drawn, dashOf, grouped, sourcesOf, stepsIn } from "./curvesOf";
 import { useInSight } from "./useInSight";
 
 interface Props extends Drawn {
@@ -97,7 +97,10 @@ function Legend({
     <Group gap="0 14px" mb={2} role="group" aria-label={only ? "Latest values" : "Lines"}>
       {group.keys.map((key) => (
         <Group key={key} gap={5} wrap="nowrap">
-          <LineSample color={only?.color ?? "currentColor"} dash={dashOf(key, group.keys)} />
+          <LineSample
+            color={only ? colorOf(key, only, group.keys) : "currentColor"}
+            dash={dashOf(key, group.keys)}
+          />
           <Text size="xs">
             {group.keys.length > 1 && `${key} `}
             {only && <span className="mono">{formatNumber(lastOf(items, key))}</span>}

@@ -17,6 +17,8 @@ export interface ChartRun {
   readonly id: string;
   readonly name: string;
   readonly color: string;
+  /** Of the keys in one chart, where no other run needs a colour; without them all have `color`. */
+  readonly keyColors?: readonly string[];
   /** When it began to run, in milliseconds: the beginning of relative time. */
   readonly begin: number;
   /** Runs of one group are drawn as their mean, with a band from least to greatest. */
@@ -69,7 +71,7 @@ function sourceOf(
       id: `${series.run} ${series.key}`,
       run: run.id,
       label: labelOf(series.key, run, keys, runs),
-      color: run.color,
+      color: colorOf(series.key, run, keys),
       dash: dashOf(series.key, keys),
       x,
       y,
@@ -82,6 +84,10 @@ function sourceOf(
 function labelOf(key: string, run: ChartRun, keys: readonly string[], runs: number): string {
   if (runs === 1) return key;
   return keys.length === 1 ? run.name : `${run.name} · ${key}`;
+}
+
+export function colorOf(key: string, { color, keyColors }: ChartRun, keys: readonly string[]): string {
+  return keyColors?.[keys.indexOf(key) % keyColors.length] ?? color;
 }
 
 /** Keys of the same kind of data in one chart look alike only if nothing else is left to tell them by. */

@@ -5,8 +5,9 @@ import { type RunPlace, runQuery } from "../../../api/runs";
 import { CommandLine } from "../../../components/Copyable";
 import { Loaded } from "../../../components/Loaded";
 import { byName } from "../../../lib/metric";
-import { colorNumbers, colorOf } from "../../../lib/runColors";
+import { colorNumbers, colorOf, RUN_COLORS } from "../../../lib/runColors";
 import { readChoice, writeChoice } from "../../../lib/storage";
+import type { ChartRun } from "../charts/curvesOf";
 import { MetricBoard } from "../charts/MetricBoard";
 import { type ChartSettings, readSettings } from "../charts/settings";
 
@@ -33,11 +34,11 @@ export function MetricCharts({ place, ended, heading = true }: MetricChartsProps
     writeChoice("charts", JSON.stringify(kept));
   };
   const scheme = useComputedColorScheme("light");
-  const color = colorOf(colorNumbers([place.run])[0] ?? 0, scheme);
+  const first = colorNumbers([place.run])[0] ?? 0;
   const started = result.data?.started_at;
   const runs = useMemo(
-    () => [{ id: place.run, name: place.run, color, begin: Date.parse(started ?? "") || 0 }],
-    [place.run, color, started],
+    () => [aloneRun(place.run, first, scheme, started)],
+    [place.run, first, scheme, started],
   );
   const keys = Object.keys(result.data?.summaries ?? {}).join("\0");
   const sorted = useMemo(() => keys.split("\0").filter(Boolean).sort(byName), [keys]);
@@ -66,6 +67,17 @@ export function MetricCharts({ place, ended, heading = true }: MetricChartsProps
       </Loaded>
     </section>
   );
+}
+
+/** The run's own colour first, then others for the lines beside it. */
+function aloneRun(
+  id: string,
+  first: number,
+  scheme: "light" | "dark",
+  started: string | undefined,
+): ChartRun {
+  const keyColors = RUN_COLORS.map((_, place) => colorOf(first + place, scheme));
+  return { id, name: id, color: colorOf(first, scheme), keyColors, begin: Date.parse(started ?? "") || 0 };
 }
 
 /** How charts were drawn last in this browser. */
