@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from millpond.client.checkpoint import checkpoint as checkpoint
     from millpond.client.dataset import Dataset as Dataset
     from millpond.client.find import find as find
+    from millpond.client.rerun import rerun as rerun
     from millpond.client.run import Run as Run
     from millpond.client.run_tables import runs as runs
     from millpond.client.submitting import submit as submit
@@ -61,6 +62,7 @@ __all__ = [
     "log_params",
     "log_table",
     "progress",
+    "rerun",
     "runs",
     "set_tag",
     "set_tags",
@@ -75,6 +77,7 @@ _HOMES = {
     "cache": "cached",
     "checkpoint": "checkpoint",
     "find": "find",
+    "rerun": "rerun",
     "runs": "run_tables",
     "submit": "submitting",
 }

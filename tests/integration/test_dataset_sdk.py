@@ -221,7 +221,7 @@ def test_a_mounted_volume_is_used(server: DataServer, tmp_path: Path, monkeypatc
     volume.mkdir()
     held: list[str] = []
     found = local_copy(api, "default", "xray", dataset.commit, hold=lambda cached: held.append(cached.id))  # type: ignore[arg-type]
-    assert (found, held) == (volume, ["c1"]), "what is read is held"
+    assert (found.path, held) == (volume, ["c1"]), "what is read is held"
 
 
 class _OneAnswer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -170,6 +171,11 @@ def environment(
         said["MILL_CPUS"] = str(desired.spec.cpu)
     if desired.spec.memory_bytes:
         said["MILL_MEMORY_BYTES"] = str(desired.spec.memory_bytes)
+    if desired.spec.params:
+        said["MILL_PARAMS"] = json.dumps(dict(desired.spec.params))
+    if desired.spec.pinned:
+        pins = {f"{one.dataset}@{one.ref}": one.commit_id for one in desired.spec.inputs}
+        said["MILL_PINNED"] = json.dumps(pins)
     if not container or not desired.gpu_indices:
         # Empty, and not absent, for a job without a GPU: absent would show it all of them. A container shows the job
         # its own GPUs only, counted from 0.

@@ -76,6 +76,7 @@ ENTRIES = (
     Entry("flow", "millpond.cli.flow", "Check flows, and run them on this machine.", _WORK),
     Entry("secret", "millpond.cli.secret", "Manage secrets that jobs receive as environment variables.", _WORK),
     Entry("run", "millpond.cli.run", "Show runs: parameters, metrics and artifacts of jobs and scripts.", _WORK),
+    Entry("rerun", "millpond.cli.rerun", "Make a run again from what was recorded of it.", _WORK, verb=True),
     Entry("volume", "millpond.cli.volume", "Manage volumes: directories that hold cached commits.", _PLACES),
     Entry("mount", "millpond.cli.mount", "Manage mounts: directories that jobs may mount.", _PLACES),
     Entry("site", "millpond.cli.site", "Manage sites: places with volumes and computes.", _PLACES),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from millpond.client.local_copy import job_input, local_copy
 from millpond.client.ranged_file import RangedFile, check_mode
 from millpond.client.read_lease import ReadLease
 from millpond.client.transfer import ApiDownloader
+from millpond.client.used_data import note_use
 from millpond.errors import BadName, Forbidden, NotFound
 from millpond.lake.blocks import BlockCache
 from millpond.lake.content import ContentReader
@@ -136,7 +138,9 @@ class Dataset:
         A job's own input, a mounted volume that has the commit, or a copy in the user's cache, fetched once. What
         lies on a volume is not evicted before `close`, or the end of the process.
         """
-        return local_copy(self._connection().api, self.project, self.name, self.commit, hold=self._hold)
+        found = local_copy(self._connection().api, self.project, self.name, self.commit, hold=self._hold)
+        self._note_use(found.kind)
+        return found.path
 
     def lineage(self, direction: str = "up", *, depth: int = 3, limit: int = 100) -> Lineage:
         """What made this commit (`up`), or what was made from it (`down`); as far as `depth` commits away."""
@@ -152,6 +156,7 @@ class Dataset:
             made = _Reading(self._connection(), self.project, self.name, self.commit)
             # Of two threads that come here at once, one wins.
             found = self._readings.setdefault(os.getpid(), made)
+            self._note_use("lake")
         return found.reader
 
     def close(self) -> None:
@@ -186,6 +191,9 @@ class Dataset:
         found = target.token if target.server == self.server else None
         self._token = found or load_credentials(config_dir()).token_of(self.server)
 
+    def _note_use(self, read_from: str) -> None:
+        note_use(f"{self.project}/{self.name}", self.ref, self.commit.id, read_from=read_from)
+
     def _hold(self, cached: CachedCommit) -> None:
         if not any(lease.is_held and lease.cached_id == cached.id for lease in self._leases):
             self._leases.append(ReadLease(self.server, self._token, cached.id))
@@ -198,6 +206,8 @@ class Dataset:
 
     def _find_commit(self) -> Commit:
         api = self._connection().api
+        if self.ref is not None and (pinned := _pinned(f"{self.project}/{self.name}@{self.ref}")):
+            return get_commit(api, self.project, self.name, pinned)
         given = job_input(self.name) if self.ref is None else None
         if given is not None:
             try:
@@ -205,3 +215,12 @@ class Dataset:
             except (NotFound, Forbidden):
                 pass  # another project's dataset of the same name
         return get_commit(api, self.project, self.name, self.ref or DEFAULT_BRANCH)
+
+
+def _pinned(written: str, environ: Mapping[str, str] = os.environ) -> str | None:
+    """The commit that a ref stands for in a job that makes an earlier run again, though the ref has moved on."""
+    try:
+        found = json.loads(environ.get("MILL_PINNED") or "{}").get(written)
+    except (ValueError, AttributeError):
+        return None
+    return str(found) if found else None

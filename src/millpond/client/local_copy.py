@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from millpond.client.caches import list_cached
 from millpond.client.credentials import cache_dir
@@ -24,17 +25,26 @@ from millpond.wire.data import Commit
 Hold = Callable[[CachedCommit], None]
 
 
+class LocalCopy(NamedTuple):
+    """`kind`: `job input`, `volume` (a cached commit) or `copy` (the user's own)."""
+
+    path: Path
+    kind: str
+
+
 def local_copy(
     api: Api, project: str, dataset: str, commit: Commit, *, hold: Hold, environ: Mapping[str, str] = os.environ
-) -> Path:
+) -> LocalCopy:
     """A folder with the files of `commit`, not to be changed. Fetched only if nothing nearer has them.
 
     What lies on a volume is held; inside a job its inputs are, until the job ends.
     """
     given = job_input(dataset, environ)
     if given is not None and given.name == commit.id:
-        return given
-    return _on_volume(api, project, dataset, commit, hold) or _own_copy(api, project, dataset, commit, environ)
+        return LocalCopy(given, "job input")
+    if (cached := _on_volume(api, project, dataset, commit, hold)) is not None:
+        return LocalCopy(cached, "volume")
+    return LocalCopy(_own_copy(api, project, dataset, commit, environ), "copy")
 
 
 def job_input(dataset: str, environ: Mapping[str, str] = os.environ) -> Path | None:

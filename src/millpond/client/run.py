@@ -29,6 +29,7 @@ from millpond.client.credentials import ServerTarget, spool_dir
 from millpond.client.http import Api
 from millpond.client.reporter import Reporter
 from millpond.client.spool import BATCH_LINES, Header, Spool
+from millpond.client.used_data import remove_taker
 from millpond.errors import MillError
 from millpond.model.ids import new_id
 from millpond.model.run import MAX_KEY, MAX_NAME, MAX_VALUE_BYTES, RunState
@@ -59,6 +60,8 @@ class Run:
         self._steps: dict[str, int] = {}
         # Keys of metrics as JSON: a loop logs the same few for days.
         self._names: dict[str, str] = {}
+        # Parameters as given to `init`, with what MILL_PARAMS sets from outside: `mill rerun --set`, a search.
+        self.params: dict[str, Any] = {}
         self._before_close: list[threading.Thread] = []
         # Calls of `init` that have not finished: a job has one run, which each of them joins.
         self._users = 0
@@ -164,6 +167,12 @@ class Run:
             download_artifacts(api, self.project, self.id, Path(to), path=path)
         return Path(to)
 
+    def rerun(self, set: Mapping[str, Any] | None = None, **otherwise: Any) -> Any:
+        """Make this run again as a job, with some parameters set otherwise: as `millpond.rerun`, which see."""
+        from millpond.client.rerun import rerun  # noqa: PLC0415
+
+        return rerun(self.id, set, project=self.project, server=self._target.server, **otherwise)
+
     def join(self) -> None:
         """One more uses it: it ends when everybody who joined it has finished."""
         self._users += 1
@@ -176,6 +185,10 @@ class Run:
     def record_origin(self, origin: Mapping[str, Any]) -> None:
         """Record where the run comes from: command, Git, host, packages (client/origin.py)."""
         self._live().add(origin=dict(origin))
+
+    def log_input(self, found: Mapping[str, Any]) -> None:
+        """Record a dataset that was read. `millpond.Dataset` does this by itself (client/used_data.py)."""
+        self._live().add(inputs=[dict(found)])
 
     def wait_for(self, thread: threading.Thread) -> None:
         """Let this thread finish before the run is closed: what it records belongs to the run."""
@@ -195,6 +208,7 @@ class Run:
         """End it, whoever uses it still."""
         if self.is_finished:
             return
+        remove_taker(self.log_input)
         for thread in self._before_close if os.getpid() == self.owner else ():
             thread.join(EXIT_SECONDS)
         self.is_finished = True

@@ -133,7 +133,10 @@ def batch_of(lines: Sequence[Any]) -> dict[str, Any]:
             part["times"].append(at)
             continue
         for name, value in line.items():
-            found[name] = {**found[name], **value} if isinstance(found.get(name), dict) else value
+            if name == "inputs":
+                found[name] = [*found.get(name, ()), *value]
+            else:
+                found[name] = {**found[name], **value} if isinstance(found.get(name), dict) else value
     return found | {"series": list(series.values())}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
@@ -21,6 +22,7 @@ from millpond.client.run import ANSWER_SECONDS, EXIT_SECONDS, Run, at_exit, is_m
 from millpond.client.runs import find_unfinished, get_run
 from millpond.client.servers import DEFAULT_SERVER
 from millpond.client.spool_sender import abandoned_spools, send_abandoned
+from millpond.client.used_data import add_taker
 from millpond.errors import MillError
 from millpond.model.ids import new_job_id
 from millpond.model.names import DEFAULT_PROJECT
@@ -50,6 +52,7 @@ def init(
     A run that is open stays so, and is the current one again when the new one has finished. In a notebook a run that
     no `with` block holds is finished first: its cell was run again.
 
+    Read parameters from `run.params`: those given here, where `mill rerun --set` or a search does not set them.
     `parent` makes it a part of another run (an id, or a Run), also inside a job. `resume` goes on with an earlier run:
     its id, or "auto" for the newest of this name that has not succeeded, or a new one if there is none.
     """
@@ -59,8 +62,9 @@ def init(
         else:
             run = _begin(project, name, experiment, parent.id if isinstance(parent, Run) else parent, resume)
         run.join()
-        if params:
-            run.log_params(params)
+        run.params = {**(params or {}), **params_from_outside()}
+        if run.params:
+            run.log_params(run.params)
         if tags:
             run.set_tags(tags)
         return run
@@ -153,7 +157,24 @@ def _job_run(project: str | None = None, name: str | None = None, experiment: st
 def _opened(run: Run) -> Run:
     _open[:] = [one for one in _open if not one.is_finished] + [run]
     at_exit(_finish_at_exit, run)
+    add_taker(run.log_input)
     return run
+
+
+def params_from_outside(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
+    """What MILL_PARAMS holds: a JSON object, or the path of a file with one. Empty, with a word, if it is neither."""
+    text = environ.get("MILL_PARAMS", "").strip()
+    if not text:
+        return {}
+    try:
+        found = json.loads(text if text.startswith("{") else Path(text).read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        sys.stderr.write(f"millpond: MILL_PARAMS is ignored, it cannot be read: {error}\n")
+        return {}
+    if not isinstance(found, dict):
+        sys.stderr.write("millpond: MILL_PARAMS is ignored, it is not a JSON object\n")
+        return {}
+    return found
 
 
 def current_run() -> Run | None:

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, select, tuple_
 
 from millpond.db import lineage
-from millpond.db.tables import commit, ref
+from millpond.db.tables import commit, dataset, ref
 from millpond.decide.lineage import edges_of_commit
 from millpond.model.dataset import Commit, Ref, RefType
 
@@ -42,6 +42,15 @@ def get(tx: Connection, commit_id: str) -> Commit | None:
 
 def get_many(tx: Connection, commit_ids: Collection[str]) -> Sequence[Commit]:
     return [_commit(row) for row in tx.execute(select(commit).where(commit.c.id.in_(commit_ids)))]
+
+
+def readable(tx: Connection, commit_ids: Collection[str], *, among: Collection[str] | None) -> frozenset[str]:
+    """Those of these commits that exist, in datasets that are not in the bin, of projects `among`; None for all."""
+    query = select(commit.c.id).join(dataset, dataset.c.id == commit.c.dataset_id)
+    query = query.where(commit.c.id.in_(commit_ids), dataset.c.deleted_at.is_(None))
+    if among is not None:
+        query = query.where(dataset.c.project_id.in_(among))
+    return frozenset(tx.scalars(query))
 
 
 def by_prefix(tx: Connection, dataset_id: str, prefix: str, *, limit: int) -> Sequence[Commit]:

@@ -137,6 +137,8 @@ class RunBatch(Request):
     metrics: list[MetricPoint] = Field(default=[], max_length=10_000)
     series: list[SeriesPart] = Field(default=[], max_length=10_000)
     origin: dict[str, object] = {}
+    # Datasets that were read: `name` and `digest` (a commit of the lake), and what else is known of each.
+    inputs: list[dict[str, object]] = Field(default=[], max_length=1000)
     # How far a job is, from 0 to 1.
     progress: float | None = Field(default=None, ge=0, le=1)
     ended: RunState | None = None

@@ -49,6 +49,8 @@ FULL: dict[str, Any] = {
     "idle_seconds": 3600,
     "experiment": "xray",
     "tags": {"git.commit": "abc"},
+    "params": {"lr": 0.1, "layers": [1, 2]},
+    "pinned": True,
 }
 
 

@@ -11,10 +11,14 @@ from starlette.concurrency import run_in_threadpool
 from millpond.api.access import DepsOf, InProject, Member, Scope, SignedIn, Viewer
 from millpond.api.file_answers import Part, answer_file
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
+from millpond.api.shapes import rerun as rerun_shapes
 from millpond.api.shapes import runs as shapes
 from millpond.model.people import Role
-from millpond.services.runs import artifact_staging, artifacts, reports, run_lists, runs, series
+from millpond.services.jobs import jobs
+from millpond.services.runs import artifact_staging, artifacts, reports, rerun, run_lists, runs, series
+from millpond.services.runs.rerun import Rerun
 from millpond.services.runs.run_lists import RunListAsked
+from millpond.wire import rerun as rerun_wire
 from millpond.wire import runs as wire
 from millpond.wire.base import Page
 
@@ -200,3 +204,17 @@ def delete_run(run: str, scope: Member, deps: DepsOf) -> wire.Run:
 @router.post(f"{_RUN}/undelete")
 def undelete_run(run: str, scope: Member, deps: DepsOf) -> wire.Run:
     return shapes.run(runs.take_from_bin(deps, scope.actor, scope.project, run))
+
+
+@router.post(f"{_RUN}/rerun")
+def rerun_run(run: str, body: rerun_wire.RerunAsked, scope: Member, deps: DepsOf) -> rerun_wire.Rerun:
+    """Make the run again as a job, from its recorded code, data, environment and command; or plan it (`dry_run`).
+
+    `parts` say what is the same, changed, not pinned or gone. If something is gone, only a plan is answered; without
+    `dry_run`, 409. The new run has the experiment and the parameters of this one, and its id as the tag `rerun_of`.
+    """
+    asked = rerun_shapes.asked(body)
+    if body.dry_run:
+        return rerun_shapes.rerun(Rerun(rerun.plan(deps, scope.actor, scope.project, run, asked)), None)
+    made = rerun.rerun(deps, scope.actor, scope.project, run, asked)
+    return rerun_shapes.rerun(made, jobs.view(deps, made.job) if made.job else None)

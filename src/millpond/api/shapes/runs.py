@@ -59,8 +59,8 @@ def run_report(body: wire.RunBatch) -> RunReport:
     """Invalid for a step or time that cannot be stored."""
     return RunReport(
         writer=body.writer, sequence=body.sequence, name=body.name, experiment=body.experiment, params=body.params,
-        tags=body.tags, points=_points(body), origin=body.origin, progress=body.progress, ended=body.ended,
-        ended_at=body.ended_at,
+        tags=body.tags, points=_points(body), origin=body.origin, inputs=tuple(body.inputs),
+        progress=body.progress, ended=body.ended, ended_at=body.ended_at,
     )  # fmt: skip
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from millpond.decide.computes import WHOLE
 from millpond.errors import Invalid
-from millpond.model.quantity import format_gpus
+from millpond.model.quantity import format_bytes, format_gpus
 from millpond.model.secret import RESERVED
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -16,6 +18,8 @@ _OPTION_VALUE = re.compile(r"[!-~]{1,200}")
 # As Kubernetes writes labels: an optional prefix, a name; a value of the same letters, or none.
 _LABEL = re.compile(r"(?:[A-Za-z0-9][A-Za-z0-9.-]{0,252}/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 _LABEL_VALUE = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?")
+
+_MOST_PARAMS = 100_000
 
 
 def check_gpus(hundredths: int) -> None:
@@ -56,3 +60,13 @@ def check_variables(env: Mapping[str, str], secrets: Mapping[str, str]) -> None:
             )
     if any("\0" in value for value in env.values()):
         raise Invalid("A variable cannot hold a zero byte.", fields=["env"])
+
+
+def check_params(params: Mapping[str, Any]) -> None:
+    """They become one variable of the job's environment, which the kernel limits to 128 KiB."""
+    if len(json.dumps(dict(params))) > _MOST_PARAMS:
+        raise Invalid(
+            f"The parameters of a job can have at most {format_bytes(_MOST_PARAMS)} in all.",
+            hint="Put larger values into a file of the code or a dataset.",
+            fields=["params"],
+        )

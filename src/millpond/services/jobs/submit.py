@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
@@ -31,9 +32,10 @@ from millpond.services.datasets import datasets, reading
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes, job_data, snapshot
 from millpond.services.jobs.jobs import find
-from millpond.services.jobs.options import check_gpus, check_options, check_selector, check_variables
+from millpond.services.jobs.options import check_gpus, check_options, check_params, check_selector, check_variables
 from millpond.services.people import access, audit, secrets
 from millpond.services.places import mounts
+from millpond.services.runs.run_checks import checked_params
 from millpond.wire.jobs import JobCreate
 
 # What people may ask for.
@@ -51,13 +53,16 @@ def submit(deps: Deps, actor: Actor, project: Project, request: JobCreate) -> Jo
     return enqueue(deps, actor, project, request.spec, name=request.name)
 
 
-def enqueue(deps: Deps, actor: Actor, project: Project, spec: JobSpec, *, name: str | None = None) -> Job:
-    """Like `submit`, for jobs of any kind."""
+def enqueue(
+    deps: Deps, actor: Actor, project: Project, spec: JobSpec, *, name: str | None = None,
+    params: Mapping[str, Any] | None = None,
+) -> Job:  # fmt: skip
+    """Like `submit`, for jobs of any kind. `params` are recorded in its run, beside those of the spec."""
     if name is not None:
         check_name(name, "job")
     choice, _ = check(deps, actor, project, spec)
     now = deps.clock.now()
-    job = _insert(deps, actor, project, name, choice, now)
+    job = _insert(deps, actor, project, name, choice, now, params or {})
     job_data.prefetch(deps, job, now)
     job_changes.announce(deps, [job])
     return job
@@ -81,6 +86,7 @@ def _check(spec: JobSpec) -> None:
     if any("\0" in text for text in texts):
         raise Invalid("Command, environment and tags must not contain a zero byte.", fields=["command", "env", "tags"])
     check_variables(spec.env, spec.secrets)
+    check_params(spec.params)
     check_gpus(spec.gpu_hundredths)
     check_options(spec.options)
     check_selector(spec.node_selector)
@@ -210,7 +216,10 @@ def _choices(tx: Connection, spec: JobSpec) -> Sequence[TemplateChoice]:
     return found
 
 
-def _insert(deps: Deps, actor: Actor, project: Project, name: str | None, choice: TemplateChoice, now: datetime) -> Job:
+def _insert(
+    deps: Deps, actor: Actor, project: Project, name: str | None, choice: TemplateChoice, now: datetime,
+    params: Mapping[str, Any],
+) -> Job:  # fmt: skip
     """Insert the job; retry if another request takes the name or number first."""
     for _ in range(_TRIES):
         try:
@@ -219,6 +228,7 @@ def _insert(deps: Deps, actor: Actor, project: Project, name: str | None, choice
                 run = _new_run(job)
                 runs.insert(tx, run)
                 experiments.ensure(tx, project.id, run.experiment, now)
+                run_values.set_params(tx, run, checked_params({**params, **job.spec.params}), now)
                 run_values.set_tags(tx, run, job.spec.tags)
                 jobs.insert(tx, job)
                 job_changes.note_submitted(tx, job)
