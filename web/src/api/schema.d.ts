@@ -2204,6 +2204,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/runs/{run}/rerun": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rerun Run
+         * @description Make the run again as a job, from its recorded code, data, environment and command; or plan it (`dry_run`).
+         *
+         *     `parts` say what is the same, changed, not pinned or gone. If something is gone, only a plan is answered; without
+         *     `dry_run`, 409. The new run has the experiment and the parameters of this one, and its id as the tag `rerun_of`.
+         */
+        post: operations["rerun_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/runs/{run}/undelete": {
         parameters: {
             query?: never;
@@ -4415,6 +4438,15 @@ export interface components {
             options: {
                 [key: string]: string;
             };
+            /** Params */
+            params: {
+                [key: string]: unknown;
+            };
+            /**
+             * Pinned
+             * @default false
+             */
+            pinned: boolean;
             /**
              * Ports
              * @default []
@@ -5163,6 +5195,20 @@ export interface components {
             /** Project */
             project?: string | null;
         };
+        /**
+         * GitCode
+         * @description Code that only Git has: a client checks it out, applies `diff` and sends it as `code_commit`.
+         */
+        GitCode: {
+            /** Commit */
+            commit: string;
+            /** Diff */
+            diff: string;
+            /** Directory */
+            directory: string;
+            /** Url */
+            url: string;
+        };
         /** GoingCommit */
         GoingCommit: {
             /** Commit Id */
@@ -5500,6 +5546,15 @@ export interface components {
             };
             /** Output Commit */
             output_commit: string | null;
+            /** Params */
+            params: {
+                [key: string]: unknown;
+            };
+            /**
+             * Pinned
+             * @default false
+             */
+            pinned: boolean;
             /** Placed At */
             placed_at: string | null;
             /**
@@ -5699,6 +5754,15 @@ export interface components {
             options?: {
                 [key: string]: string;
             };
+            /** Params */
+            params?: {
+                [key: string]: unknown;
+            };
+            /**
+             * Pinned
+             * @default false
+             */
+            pinned: boolean;
             /**
              * Ports
              * @default []
@@ -5999,6 +6063,15 @@ export interface components {
             options?: {
                 [key: string]: string;
             };
+            /** Params */
+            params?: {
+                [key: string]: unknown;
+            };
+            /**
+             * Pinned
+             * @default false
+             */
+            pinned: boolean;
             /**
              * Ports
              * @default []
@@ -6135,6 +6208,15 @@ export interface components {
             options: {
                 [key: string]: string;
             };
+            /** Params */
+            params: {
+                [key: string]: unknown;
+            };
+            /**
+             * Pinned
+             * @default false
+             */
+            pinned: boolean;
             /**
              * Ports
              * @default []
@@ -7118,6 +7200,17 @@ export interface components {
             value: unknown;
         };
         /**
+         * ParamPlace
+         * @description Where a parameter can be set from outside.
+         * @enum {string}
+         */
+        ParamPlace: "argument" | "variable" | "params";
+        /**
+         * PartState
+         * @enum {string}
+         */
+        PartState: "same" | "changed" | "unpinned" | "gone";
+        /**
          * PendingJob
          * @description A job in line. `id`, `job` and `project` are null for a project that one may not see.
          *
@@ -7759,6 +7852,105 @@ export interface components {
             started: number;
         };
         /**
+         * Rerun
+         * @description The plan, and the job that was submitted unless it was only planned.
+         */
+        Rerun: {
+            /** Can Start */
+            can_start: boolean;
+            git?: components["schemas"]["GitCode"] | null;
+            job?: components["schemas"]["Job"] | null;
+            /** Name */
+            name: string | null;
+            /**
+             * Packages
+             * @default []
+             */
+            packages: string[];
+            /** Params */
+            params: components["schemas"]["RerunParam"][];
+            /** Parts */
+            parts: components["schemas"]["RerunPart"][];
+            /** Run */
+            run: string;
+            spec: components["schemas"]["JobSpec-Output"] | null;
+        };
+        /**
+         * RerunAsked
+         * @description What the new run has otherwise; what is left out stays as it was.
+         *
+         *     A parameter is set where it stands: in the command (`--lr 0.1`, `--lr=0.1`, `lr=0.1`), in a variable of that name,
+         *     or else in MILL_PARAMS, which `run.params` of the SDK reads.
+         */
+        RerunAsked: {
+            /** Code Commit */
+            code_commit?: string | null;
+            /**
+             * Code Is Recorded
+             * @default false
+             */
+            code_is_recorded: boolean;
+            /**
+             * Data
+             * @default []
+             */
+            data: string[];
+            /**
+             * Dry Run
+             * @default false
+             */
+            dry_run: boolean;
+            /** Environment */
+            environment?: string | null;
+            /**
+             * Environment Is Recorded
+             * @default false
+             */
+            environment_is_recorded: boolean;
+            /** Experiment */
+            experiment?: string | null;
+            /** Name */
+            name?: string | null;
+            /** On */
+            on?: string | null;
+            /**
+             * Params
+             * @default {}
+             */
+            params: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * RerunParam
+         * @description A parameter of the run and where it is set from outside: argument, variable, or params (MILL_PARAMS).
+         */
+        RerunParam: {
+            /** Changed To */
+            changed_to?: string | null;
+            /** Key */
+            key: string;
+            place: components["schemas"]["ParamPlace"];
+            /** Value */
+            value: unknown;
+        };
+        /**
+         * RerunPart
+         * @description One thing that the run was made of. `part`: code, data, environment, image, command, parameter, place, secret,
+         *     mount, dependencies or kind.
+         *
+         *     `unpinned`: the same in name, but nothing says that it is the same in fact. `gone`: it cannot start without it.
+         */
+        RerunPart: {
+            /** Hint */
+            hint?: string | null;
+            /** Part */
+            part: string;
+            state: components["schemas"]["PartState"];
+            /** Text */
+            text: string;
+        };
+        /**
          * Retention
          * @description Which commits are kept: the newest of each branch, and the young ones. What a ref or a job names always is.
          */
@@ -7848,6 +8040,13 @@ export interface components {
             ended_at?: string | null;
             /** Experiment */
             experiment?: string | null;
+            /**
+             * Inputs
+             * @default []
+             */
+            inputs: {
+                [key: string]: unknown;
+            }[];
             /**
              * Metrics
              * @default []
@@ -14308,6 +14507,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SeriesPage"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    rerun_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RerunAsked"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Rerun"];
                 };
             };
             /** @description A problem */
