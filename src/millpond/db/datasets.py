@@ -77,19 +77,19 @@ def change(tx: Connection, dataset_id: str, **values: Any) -> None:
 
 def get(tx: Connection, dataset_id: str) -> Dataset | None:
     row = tx.execute(_select().where(dataset.c.id == dataset_id, _visible())).first()
-    return _dataset(row) if row else None
+    return to_dataset(row) if row else None
 
 
 def find(tx: Connection, project_id: str, name: str) -> Dataset | None:
     query = _select().where(dataset.c.project_id == project_id, dataset.c.name == name, _visible())
     row = tx.execute(query).first()
-    return _dataset(row) if row else None
+    return to_dataset(row) if row else None
 
 
 def find_everywhere(tx: Connection, name: str, *, among: Collection[str] | None) -> Sequence[Dataset]:
     """Datasets of that name in the projects whose id is `among`, None meaning all."""
     query = _select().where(dataset.c.name == name, _visible(), *_only(among)).order_by(project.c.name)
-    return [_dataset(row) for row in tx.execute(query)]
+    return [to_dataset(row) for row in tx.execute(query)]
 
 
 def names(tx: Connection, project_id: str) -> Sequence[str]:
@@ -158,8 +158,8 @@ def member_names(tx: Connection, project_ids: Collection[str]) -> Mapping[str, S
 def deleted(
     tx: Connection, *, among: Collection[str] | None, limit: int, before: tuple[datetime, str] | None = None
 ) -> Sequence[Card]:
-    """Deleted datasets of these projects, newest first."""
-    query = _cards().where(dataset.c.deleted_at.is_not(None), *_only(among))
+    """Datasets of people that were deleted in these projects, newest first."""
+    query = _cards().where(dataset.c.deleted_at.is_not(None), dataset.c.kind == DatasetKind.DATA.value, *_only(among))
     if before is not None:
         moment, dataset_id = before
         earlier = and_(dataset.c.deleted_at == moment, dataset.c.id < dataset_id)
@@ -172,12 +172,12 @@ def find_deleted(tx: Connection, project_id: str, name: str) -> Sequence[tuple[D
     """Deleted datasets of that name or id, newest first."""
     key = or_(dataset.c.name == name, dataset.c.id == name)
     query = _select().where(dataset.c.project_id == project_id, key, dataset.c.deleted_at.is_not(None))
-    return [(_dataset(row), row.deleted_at) for row in tx.execute(query.order_by(dataset.c.deleted_at.desc()))]
+    return [(to_dataset(row), row.deleted_at) for row in tx.execute(query.order_by(dataset.c.deleted_at.desc()))]
 
 
 def deleted_before(tx: Connection, moment: datetime, *, limit: int) -> Sequence[Dataset]:
     query = _select().where(dataset.c.deleted_at < moment).order_by(dataset.c.deleted_at).limit(limit)
-    return [_dataset(row) for row in tx.execute(query)]
+    return [to_dataset(row) for row in tx.execute(query)]
 
 
 def is_deleted(tx: Connection, dataset_id: str) -> bool:
@@ -325,7 +325,7 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
-def _dataset(row: Row[Any]) -> Dataset:
+def to_dataset(row: Row[Any]) -> Dataset:
     return Dataset(
         id=row.id,
         project_id=row.project_id,
@@ -341,7 +341,7 @@ def _dataset(row: Row[Any]) -> Dataset:
 
 def _card(row: Row[Any]) -> Card:
     return Card(
-        dataset=_dataset(row),
+        dataset=to_dataset(row),
         commits=row.commits,
         cached_commits=row.cached_commits,
         head=row.head,

@@ -21,6 +21,8 @@ def edges_of_commit(commit: Commit) -> list[LineageEdge]:
     maker = _maker(commit)
     edges = {(parent, LineageRole.PARENT): None for parent in commit.parents}
     for key, value in commit.lineage.items():
+        if key == "model":  # what is known of a version: its parameters may look like commits
+            continue
         role = LineageRole.CODE if key == "code" else LineageRole.INPUT
         edges.update({(source, role): None for source in _commits_in(value)})
     made = [LineageEdge(source, commit.id, role, maker) for source, role in edges]

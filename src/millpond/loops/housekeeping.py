@@ -19,6 +19,7 @@ from millpond.services.computes import compute_tests, elastic_rounds, joining
 from millpond.services.deps import Deps
 from millpond.services.jobs import bin, checkpoints, idle, placements, shares
 from millpond.services.lake import collect, pending_deletion, purge
+from millpond.services.models import bin as model_bin
 from millpond.services.people import sessions
 from millpond.services.places import volume_usage
 from millpond.services.runs import artifact_commits, runs
@@ -45,6 +46,7 @@ def loops(deps: Deps) -> Sequence[Loop]:
         Loop("bin", "bin", 600.0, partial(bin.purge, deps)),
         Loop("checkpoints", "bin", 600.0, partial(checkpoints.remove_old, deps)),
         Loop("dataset bin", "bin", 600.0, partial(purge.purge_datasets, deps)),
+        Loop("version bin", "bin", 600.0, partial(model_bin.purge_versions, deps)),
         Loop("doomed", "doomed", 60.0, lambda now: pending_deletion.finish(deps)),
         *_collecting(deps),
         # Several, so that one large copy does not hold the small ones back.

@@ -16,6 +16,7 @@ class DatasetKind(Enum):
     OUTPUT = "output"
     ARTIFACT = "artifact"
     CHECKPOINT = "checkpoint"
+    MODEL = "model"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,9 @@ OUTPUT_DATASET = ".outputs"
 ARTIFACT_DATASET = ".artifacts"
 CHECKPOINT_DATASET = ".checkpoints"
 SYSTEM_DATASETS = (CODE_DATASET, OUTPUT_DATASET, ARTIFACT_DATASET, CHECKPOINT_DATASET)
+# A model is a dataset named so: models, datasets and flows of a project may have the same names.
+MODEL_PREFIX = ".models."
+MOST_MODEL_NAME = 200
 DEFAULT_BRANCH = "main"
 DEFAULT_PROJECT = "default"
 
@@ -31,6 +34,27 @@ def check_name(name: str, noun: str) -> str:
             hint="Use 1 to 63 lower-case letters, digits, '.', '_' and '-', starting with a letter or digit.",
         )
     return name
+
+
+def check_model_name(name: str) -> str:
+    """`name` itself if it may name a model; BadName otherwise. More is allowed than elsewhere: MLflow's names are."""
+    if (
+        not 1 <= len(name) <= MOST_MODEL_NAME
+        or name != name.strip()
+        or not name.isprintable()
+        or name in (".", "..")
+        or any(character in name for character in "/:@")
+    ):
+        raise BadName(
+            f"{name[:MOST_MODEL_NAME]!r} is not a valid name for a model.",
+            hint=f"Use 1 to {MOST_MODEL_NAME} printable characters without '/', ':' and '@'.",
+        )
+    return name
+
+
+def model_dataset(name: str) -> str:
+    """The dataset that holds the versions of a model."""
+    return f"{MODEL_PREFIX}{name}"
 
 
 def check_ref_name(name: str) -> str:
@@ -70,7 +94,9 @@ class DatasetRef:
                 f"{text!r} is not a dataset.",
                 hint="Write it as dataset, dataset@ref or project/dataset@ref:path.",
             )
-        if dataset not in SYSTEM_DATASETS:
+        if dataset.startswith(MODEL_PREFIX):
+            check_model_name(dataset.removeprefix(MODEL_PREFIX))
+        elif dataset not in SYSTEM_DATASETS:
             check_name(dataset, "dataset")
         if project:
             check_name(project, "project")

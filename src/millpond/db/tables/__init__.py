@@ -31,6 +31,7 @@ from millpond.db.tables.elastic import elastic_compute, elastic_node
 from millpond.db.tables.imports import connection, source, source_object
 from millpond.db.tables.lineage import lineage_edge
 from millpond.db.tables.logs import log_chunk
+from millpond.db.tables.models import model, model_version
 from millpond.db.tables.mounts import mount
 from millpond.db.tables.people import audit, member, project, server, session, token, user
 from millpond.db.tables.runs import (
@@ -92,6 +93,8 @@ __all__ = [
     "metric",
     "metric_batch",
     "metric_chunk",
+    "model",
+    "model_version",
     "mount",
     "node",
     "nomination",

@@ -24,7 +24,8 @@ dataset = Table(
     metadata,
     id_column(),
     ref_column("project_id", "project.id"),
-    Column("name", String(63), nullable=False),
+    # Models have long names. SQLite, which does not look at lengths, keeps what the first tables said.
+    Column("name", String(255).with_variant(String(63), "sqlite"), nullable=False),
     Column("kind", String(10), nullable=False),
     Column("description", Text, nullable=False),
     time_column("created_at"),

@@ -102,7 +102,10 @@ def _dataset(deps: Deps, actor: Actor, project: Project, name: str, branch: str)
     if name in (CODE_DATASET, *_OF_JOBS):
         return dataset_service.ensure_system_dataset(deps, project, name)
     with deps.db.read() as tx:
-        return dataset_service.find(tx, project, name)
+        found = dataset_service.find(tx, project, name)
+    if found.kind is DatasetKind.MODEL:
+        raise Forbidden(f"{name} holds the versions of a model.", hint="Use mill model register NAME --from …")
+    return found
 
 
 def _parent(tx: Connection, dataset: Dataset, asked: NewCommit) -> Commit | None:

@@ -7,13 +7,14 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from millpond.db import commits, datasets, jobs, projects
+from millpond.db import commits, datasets, jobs, models, projects
 from millpond.db.datasets import PendingRecord
 from millpond.errors import BadName, BadRequest, NameTaken, NotFound, RefMoved
 from millpond.lake.records import Move
 from millpond.model.dataset import Commit, Dataset, DatasetKind, Ref, RefType
 from millpond.model.ids import is_digest
 from millpond.model.job import Job
+from millpond.model.model import LATEST
 from millpond.model.names import DEFAULT_BRANCH, SYSTEM_DATASETS, check_ref_name, split_ref
 from millpond.model.people import Actor
 from millpond.services.commits import records
@@ -58,6 +59,8 @@ def _before(tx: Connection, dataset: Dataset, name: str, commit: Commit, steps: 
 
 def _resolve(tx: Connection, dataset: Dataset, name: str) -> Commit:
     ref = None if is_digest(name) else commits.find_ref(tx, dataset.id, name)
+    if ref is None and dataset.kind is DatasetKind.MODEL and name in (DEFAULT_BRANCH, LATEST):
+        ref = _newest_version(tx, dataset)
     if ref is not None:
         return _get(tx, ref.commit_id)
     found = commits.by_prefix(tx, dataset.id, name, limit=_NAMED_CANDIDATES) if _PREFIX.fullmatch(name) else []
@@ -74,9 +77,14 @@ def _resolve(tx: Connection, dataset: Dataset, name: str) -> Commit:
     return commit
 
 
+def _newest_version(tx: Connection, dataset: Dataset) -> Ref | None:
+    newest = models.newest(tx, [dataset.id]).get(dataset.id)
+    return commits.find_ref(tx, dataset.id, str(newest.number)) if newest else None
+
+
 def _of_job(tx: Connection, dataset: Dataset, name: str) -> Commit | None:
     """The code, outputs, artifacts or checkpoint of a job of the project; of several with that name, the newest's."""
-    job = find_job(tx, dataset, name) if dataset.kind is not DatasetKind.DATA else None
+    job = find_job(tx, dataset, name) if dataset.kind not in (DatasetKind.DATA, DatasetKind.MODEL) else None
     if job is None:
         return None
     if dataset.kind is DatasetKind.ARTIFACT:
@@ -229,6 +237,8 @@ def _is_same(one: Ref, other: Ref) -> bool:
 
 
 def refuse_system(dataset: Dataset) -> None:
+    if dataset.kind is DatasetKind.MODEL:
+        raise BadRequest(f"The refs of {dataset.written} are versions and aliases.", hint="Use mill model … instead.")
     if dataset.kind is not DatasetKind.DATA:
         raise BadRequest(f"The refs of {dataset.written} belong to jobs and cannot be changed.")
 
@@ -264,6 +274,10 @@ def not_found(tx: Connection, dataset: Dataset, name: str) -> NotFound:
         hint = f"Name a {who}."
         return NotFound(f"{dataset.written} has nothing of job {name!r}.", hint=hint, noun="ref", name=name, near=[])
     names = [ref.name for ref in commits.refs(tx, dataset.id, limit=1000)]
+    if not names and dataset.kind is DatasetKind.MODEL:
+        return NotFound(
+            f"{dataset.written} has no versions yet.", hint="Register one: mill model register NAME --from …"
+        )
     if not names:
         return NotFound(
             f"Dataset {dataset.written} has no commits yet.",

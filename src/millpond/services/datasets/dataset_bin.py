@@ -15,7 +15,7 @@ from millpond.model.dataset import Dataset
 from millpond.model.people import Actor, Project, Role
 from millpond.services.commits import records
 from millpond.services.datasets import datasets as dataset_service
-from millpond.services.datasets.datasets import DatasetView
+from millpond.services.datasets.datasets import DatasetView, Note
 from millpond.services.deps import Deps
 from millpond.services.lake import purge as purging
 from millpond.services.listing import Listing, page_of
@@ -43,15 +43,22 @@ def _moment(view: DatasetView) -> list[str | int]:
 
 def undelete(deps: Deps, actor: Actor, project: Project, name: str) -> Dataset:
     """The dataset with all it had. NotFound when it lay in the bin too long, NameTaken if another has its name."""
-    found = _find(deps, project, name)
+    return take_from_bin(deps, actor, _find(deps, project, name))
+
+
+def take_from_bin(deps: Deps, actor: Actor, found: Dataset, note: Note | None = None) -> Dataset:
+    """Of any kind."""
     now = deps.clock.now()
 
     def prepare(tx: Connection) -> PendingRecord:
         records.wait_for_lock(tx, found.id, records.DATASET_LOCK)
         if not datasets.is_deleted(tx, found.id):
-            raise access.not_found("deleted dataset", name)
+            raise access.not_found("deleted dataset", found.name)
         dataset_service.reserve_name(tx, found)
-        audit.record_dataset(tx, deps, actor, "dataset.undelete", found)
+        if note is not None:
+            note(tx, found)
+        else:
+            audit.record_dataset(tx, deps, actor, "dataset.undelete", found)
         return records.reserve(tx, found, Restore(), lock=records.DATASET_LOCK, by=actor.name, now=now)
 
     records.write(deps, prepare)

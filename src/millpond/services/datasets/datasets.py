@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
@@ -18,6 +18,7 @@ from millpond.model.names import (
     ARTIFACT_DATASET,
     CHECKPOINT_DATASET,
     CODE_DATASET,
+    MODEL_PREFIX,
     OUTPUT_DATASET,
     SYSTEM_DATASETS,
     DatasetRef,
@@ -30,6 +31,9 @@ from millpond.services.computes.presence import connected_since
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, decode, page_of
 from millpond.services.people import access, audit
+
+# Called in the transaction that reserves a change, with the dataset: it writes the audit record, and what goes with it.
+Note = Callable[[Connection, Dataset], None]
 
 _SYSTEM_KINDS = {
     CODE_DATASET: DatasetKind.CODE,
@@ -131,7 +135,7 @@ def totals(deps: Deps, actor: Actor, project: str | None = None) -> DatasetTotal
 
 def create(deps: Deps, actor: Actor, project: Project, *, name: str, description: str = "") -> Dataset:
     """NameTaken if the project has one of that name."""
-    return _create(deps, actor, project, check_name(name, "dataset"), DatasetKind.DATA, description)
+    return create_of_kind(deps, actor, project, check_name(name, "dataset"), DatasetKind.DATA, description)
 
 
 def ensure_system_dataset(deps: Deps, project: Project, name: str) -> Dataset:
@@ -141,7 +145,7 @@ def ensure_system_dataset(deps: Deps, project: Project, name: str) -> Dataset:
     if found is not None:
         return found
     try:
-        return _create(deps, SYSTEM, project, name, _SYSTEM_KINDS[name], "")
+        return create_of_kind(deps, SYSTEM, project, name, _SYSTEM_KINDS[name])
     except NameTaken:  # somebody else needed it first
         with deps.db.read() as tx:
             return find(tx, project, name)
@@ -151,7 +155,7 @@ def change(deps: Deps, actor: Actor, dataset: Dataset, *, name: str | None, desc
     """Rename it, or describe it anew (the description is not in the lake)."""
     refuse_system(dataset)
     if name is not None and name != dataset.name:
-        _rename(deps, actor, dataset, check_name(name, "dataset"))
+        rename(deps, actor, dataset, check_name(name, "dataset"))
     if description is not None and description != dataset.description:
         with deps.db.write() as tx:
             datasets.change(tx, dataset.id, description=description)
@@ -165,11 +169,13 @@ def change(deps: Deps, actor: Actor, dataset: Dataset, *, name: str | None, desc
 
 
 def delete(deps: Deps, actor: Actor, dataset: Dataset) -> None:
-    """Into the bin. InUse, naming them, while jobs that have not ended use it.
-
-    Its caches are cleared; the lake keeps it until the bin is emptied (services/lake/purge.py).
-    """
+    """Into the bin. InUse, naming them, while jobs that have not ended use it."""
     refuse_system(dataset)
+    move_to_bin(deps, actor, dataset)
+
+
+def move_to_bin(deps: Deps, actor: Actor, dataset: Dataset, note: Note | None = None) -> None:
+    """Of any kind. Its caches are cleared; the lake keeps it until the bin is emptied (services/lake/purge.py)."""
     now = deps.clock.now()
 
     def prepare(tx: Connection) -> PendingRecord:
@@ -177,7 +183,7 @@ def delete(deps: Deps, actor: Actor, dataset: Dataset) -> None:
         if datasets.get(tx, dataset.id) is None:
             raise access.not_found("dataset", dataset.name)
         _check_unused(deps, tx, actor, dataset)
-        audit.record_dataset(tx, deps, actor, "dataset.delete", dataset)
+        _note(tx, deps, actor, "dataset.delete", dataset, note)
         return records.reserve(tx, dataset, Delete(), lock=records.DATASET_LOCK, by=actor.name, now=now)
 
     records.write(deps, prepare)
@@ -185,7 +191,11 @@ def delete(deps: Deps, actor: Actor, dataset: Dataset) -> None:
     eviction.evict_leaving(deps)
 
 
-def _create(deps: Deps, actor: Actor, project: Project, name: str, kind: DatasetKind, description: str) -> Dataset:
+def create_of_kind(
+    deps: Deps, actor: Actor, project: Project, name: str, kind: DatasetKind, description: str = "",
+    note: Note | None = None,
+) -> Dataset:  # fmt: skip
+    """NameTaken if the project has one of that name."""
     now = deps.clock.now()
     dataset = Dataset(
         id=new_id(),
@@ -202,7 +212,7 @@ def _create(deps: Deps, actor: Actor, project: Project, name: str, kind: Dataset
     def prepare(tx: Connection) -> PendingRecord:
         reserve_name(tx, dataset)
         datasets.insert(tx, dataset)
-        audit.record_dataset(tx, deps, actor, "dataset.create", dataset)
+        _note(tx, deps, actor, "dataset.create", dataset, note)
         operation = Create(name=name, project=project.name, kind=kind)
         return records.reserve(tx, dataset, operation, lock=records.DATASET_LOCK, by=actor.name, now=now)
 
@@ -211,14 +221,16 @@ def _create(deps: Deps, actor: Actor, project: Project, name: str, kind: Dataset
     return dataset
 
 
-def _rename(deps: Deps, actor: Actor, dataset: Dataset, name: str) -> None:
+def rename(deps: Deps, actor: Actor, dataset: Dataset, name: str, note: Note | None = None) -> None:
+    """NameTaken if the project has one of that name."""
+
     def prepare(tx: Connection) -> PendingRecord:
         records.wait_for_lock(tx, dataset.id, records.DATASET_LOCK)
         current = datasets.get(tx, dataset.id)
         if current is None:
             raise access.not_found("dataset", dataset.name)
         reserve_name(tx, current, name)
-        audit.record_dataset(tx, deps, actor, "dataset.rename", current, name=name)
+        _note(tx, deps, actor, "dataset.rename", current, note, name=name)
         now = deps.clock.now()
         return records.reserve(tx, current, Rename(name), lock=records.DATASET_LOCK, by=actor.name, now=now)
 
@@ -240,6 +252,15 @@ def reserve_name(tx: Connection, dataset: Dataset, name: str | None = None) -> N
         )
 
 
+def _note(
+    tx: Connection, deps: Deps, actor: Actor, action: str, dataset: Dataset, note: Note | None, **details: object
+) -> None:
+    if note is not None:
+        note(tx, dataset)
+    else:
+        audit.record_dataset(tx, deps, actor, action, dataset, **details)
+
+
 def _check_unused(deps: Deps, tx: Connection, actor: Actor, dataset: Dataset) -> None:
     held = [
         # People who read it, or hold it, are not asked: nothing new uses it, and it goes when they have ended.
@@ -256,6 +277,8 @@ def _check_unused(deps: Deps, tx: Connection, actor: Actor, dataset: Dataset) ->
 
 
 def refuse_system(dataset: Dataset) -> None:
+    if dataset.kind is DatasetKind.MODEL:
+        raise BadRequest(f"{dataset.written} holds the versions of a model.", hint="Use mill model … to change it.")
     if dataset.kind is not DatasetKind.DATA:
         raise BadRequest(f"{dataset.written} belongs to the jobs of the project and cannot be changed.")
 
@@ -274,7 +297,7 @@ def _place(cursor: str | None) -> tuple[str, str]:
 
 
 def _choosable(names: Sequence[str]) -> list[str]:
-    return [name for name in names if name not in SYSTEM_DATASETS]
+    return [name for name in names if name not in SYSTEM_DATASETS and not name.startswith(MODEL_PREFIX)]
 
 
 def _announce(deps: Deps, dataset: Dataset, what: str) -> None:

@@ -21,7 +21,7 @@ from millpond.lake.keys import ProjectKeys
 from millpond.model.dataset import Commit, Dataset, Ref
 from millpond.model.people import SYSTEM, Project
 from millpond.services.deps import Deps
-from millpond.services.lake import lake_owner
+from millpond.services.lake import lake_owner, reindex_models
 from millpond.services.lake.reindex_commits import FoundCommits
 from millpond.services.lake.reindex_history import History, Say, read_histories
 from millpond.services.lake.reindex_pages import PageIndexer
@@ -199,6 +199,7 @@ class ProjectIndexer:
             commits.insert(tx, commit)
         for ref in indexed.refs:
             commits.set_ref(tx, ref)
+        reindex_models.index(tx, history, indexed.refs, indexed.commits)
 
     def _update(self, tx: Connection, indexed: Indexed, lost: Sequence[str]) -> None:
         """Make a dataset what the lake says. Commits that only the database knows stay, unless they are `lost`."""
@@ -216,6 +217,7 @@ class ProjectIndexer:
             commits.delete_ref(tx, dataset.id, ref.name)
         for ref in indexed.refs:
             commits.set_ref(tx, ref)
+        reindex_models.index(tx, history, indexed.refs, indexed.commits)
         try:
             with tx.begin_nested():
                 collecting.delete_commits(tx, lost)
