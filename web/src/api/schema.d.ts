@@ -4113,7 +4113,7 @@ export interface components {
          * DatasetKind
          * @enum {string}
          */
-        DatasetKind: "data" | "code" | "output" | "artifact" | "checkpoint";
+        DatasetKind: "data" | "code" | "output" | "artifact" | "checkpoint" | "model";
         /**
          * DatasetTotals
          * @description The header of the hub: `6 Datasets · 290.2 MB · 3 NFS Connected · 1.07/360.77 GB used by cached commits`.
