@@ -15,7 +15,7 @@ from millpond.client.http import Api
 from millpond.client.retrying_sender import until_complete
 from millpond.client.transfer import ApiUploader
 from millpond.errors import NotFound, TooLarge
-from millpond.lake.ignore import IGNORE_FILE
+from millpond.lake.code_files import IGNORE_FILES, IGNORED
 from millpond.lake.push import PushOptions, push_directory
 from millpond.lake.scan import Found, Warn, scan
 from millpond.lake.transfer import Progress
@@ -25,10 +25,6 @@ from millpond.model.path import to_text
 from millpond.model.quantity import format_bytes, format_count
 from millpond.wire.quick.data import Commit, CommitCreate
 
-# What is never code, also in a folder without ignore files. An ignore file can take each of them in again (`!name`).
-IGNORED = (".git/", ".hg/", ".svn/", ".venv/", "venv/", "node_modules/", "__pycache__/", "*.pyc", ".mypy_cache/",
-           ".pytest_cache/", ".ruff_cache/", ".ipynb_checkpoints/", ".DS_Store")  # fmt: skip
-IGNORE_FILES = (b".gitignore", IGNORE_FILE)
 MOST_BYTES = 500_000_000
 
 

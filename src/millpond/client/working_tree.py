@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from millpond.blobs.store import Buffer
 from millpond.client.commits import find_commit
 from millpond.client.http import Api
 from millpond.client.working_copy import WorkingCopy
@@ -13,11 +11,12 @@ from millpond.errors import Conflict, NotFound
 from millpond.lake.choice import chooser
 from millpond.lake.diff import compare
 from millpond.lake.edit import edit_tree
+from millpond.lake.page_collector import PageCollector
 from millpond.lake.pages import pack_page, unpack_page
 from millpond.lake.push import PushOptions, push_directory
 from millpond.lake.reader import PageSource, TreeReader
 from millpond.lake.scan import Warn
-from millpond.lake.transfer import Progress, Slot
+from millpond.lake.transfer import Progress
 from millpond.model.tree import Entry, Kind
 
 STAT_CACHE = "stat-cache"
@@ -53,7 +52,7 @@ def look(
     warn: Warn = lambda path, why: None,
 ) -> Seen:
     """The tree a push of the folder would make."""
-    collector = _PageCollector()
+    collector = PageCollector()
     pushed = push_directory(copy.root, collector, options=options_of(copy, rehash=rehash), progress=progress, warn=warn)
     return Seen(pushed.tree.root, collector.pages)
 
@@ -80,31 +79,6 @@ def options_of(copy: WorkingCopy, *, rehash: bool) -> PushOptions:
 def _is_held(reader: TreeReader, entry: Entry, removals: set[bytes]) -> bool:
     """Whether a directory that is empty here holds something that was not fetched."""
     return entry.kind == Kind.DIRECTORY and any(below.path not in removals for below in reader.entries(entry.path))
-
-
-class _PageCollector:
-    """An uploader for looking only: every blob is there already, and pages are kept here."""
-
-    def __init__(self) -> None:
-        self.pages: dict[str, bytes] = {}
-
-    def missing(self, digests: Sequence[bytes]) -> Sequence[bool]:
-        return [False] * len(digests)
-
-    def pack_slots(self, count: int, crc32: Sequence[str] = ()) -> list[Slot]:
-        raise AssertionError("nothing is missing, so no pack is filled")
-
-    def put(self, slot: Slot, data: Buffer) -> None:
-        raise AssertionError("no pack was filled")
-
-    def packs_written(self, packs: Sequence[tuple[str, int]]) -> None:
-        raise AssertionError("no pack was filled")
-
-    def page_slots(self, pages: Sequence[str]) -> list[Slot]:
-        return [Slot(id=page, url="") for page in pages]
-
-    def put_pages(self, pages: Mapping[str, bytes]) -> None:
-        self.pages.update(pages)
 
 
 def base_of(api: Api, copy: WorkingCopy) -> str | None:

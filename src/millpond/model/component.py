@@ -8,9 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from millpond.errors import BadName
-from millpond.model.flow import Param, Port
+from millpond.model.flow import SECRET, Param, Port
 
 CATEGORIES = ("algorithm", "script", "data-source", "transform", "evaluate", "register", "deploy")
+# Done by the server with the rights of the flow's `run_as`: such a component has no command.
+REGISTER = "register"
+# A project's own components are branches of `.code`: library/NAME/VERSION.
+_BRANCHES = "library/"
 _REF = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]{0,62})(?:@(?P<version>[0-9]+(?:\.[0-9]+){0,2}))?")
 
 
@@ -27,6 +31,22 @@ class ComponentRef:
         if found is None:
             raise BadName(f"{text!r} is not a component.", hint="Write it as NAME@MAJOR, like resnet50@1.")
         return cls(found["name"], tuple(int(part) for part in (found["version"] or "").split(".") if part))
+
+    @classmethod
+    def of_branch(cls, branch: str) -> ComponentRef | None:
+        """The component that a branch of `.code` holds; None if it holds none."""
+        name, slash, version = branch.removeprefix(_BRANCHES).partition("/")
+        if not branch.startswith(_BRANCHES) or not slash or version.count(".") != 2:
+            return None
+        try:
+            return cls.parse(f"{name}@{version}")
+        except BadName:
+            return None
+
+    @property
+    def branch(self) -> str:
+        """The branch of `.code` that holds this version."""
+        return f"{_BRANCHES}{self.name}/{'.'.join(map(str, self.version))}"
 
     def accepts(self, version: tuple[int, ...]) -> bool:
         return version[: len(self.version)] == self.version
@@ -77,3 +97,12 @@ class Component:
     @property
     def ref(self) -> ComponentRef:
         return ComponentRef(self.name, self.version)
+
+    @property
+    def version_text(self) -> str:
+        return ".".join(map(str, self.version))
+
+    def secrets(self, params: Mapping[str, Any]) -> frozenset[str]:
+        """The names of the secrets that these parameters name."""
+        named = (params.get(name) for name, param in self.params.items() if param.type == SECRET)
+        return frozenset(name for name in named if name)

@@ -13,6 +13,8 @@ COMPONENT_SCHEMA = "millpond.component/1"
 # Passed on as JSON; the others are commits of the lake.
 VALUE_TYPES = frozenset({"int", "float", "bool", "str", "enum", "list", "json"})
 COMMIT_TYPES = frozenset({"file", "directory", "table", "image-folder", "model", "metrics"})
+# A parameter that names a secret of the project; the step finds its value in the variable of that name.
+SECRET = "secret"
 # What fits where a directory is wanted.
 _DIRECTORIES = frozenset({"directory", "table", "image-folder", "model"})
 
@@ -23,7 +25,7 @@ def fits(given: str, wanted: str) -> bool:
         return given in VALUE_TYPES or given == wanted
     if wanted == "directory":
         return given in _DIRECTORIES
-    return (given, wanted) in {("int", "float"), ("enum", "str"), ("str", "enum"), ("dataset", "str")}
+    return (given, wanted) in {("int", "float"), ("enum", "str"), ("str", "enum"), ("dataset", "str"), ("str", SECRET)}
 
 
 class Cached(Enum):

@@ -8,7 +8,7 @@ from millpond.decide.flows.document import read_document
 from millpond.decide.flows.fields import Fields
 from millpond.decide.flows.reader import read_params, read_ports
 from millpond.decide.flows.values import why_wrong
-from millpond.model.component import CATEGORIES, Component, ComponentEnvironment, ComponentResources
+from millpond.model.component import CATEGORIES, REGISTER, Component, ComponentEnvironment, ComponentResources
 from millpond.model.flow import COMPONENT_SCHEMA, FlowProblem
 from millpond.model.quantity import parse_bytes, parse_gpus
 
@@ -42,9 +42,10 @@ def _component(top: Fields) -> Component:
     if not _VERSION.fullmatch(version):
         top.note(("version",), "version", f"{version!r} is not a version.", "Write MAJOR.MINOR.PATCH, like 1.0.0.")
         version = "0.0.0"
-    if "command" not in top and "image" not in top:
+    category = top.choice("category", CATEGORIES, "script")
+    if "command" not in top and "image" not in top and category != REGISTER:
         top.note((), "command", "The component runs nothing.", "Give a command, an image, or both.")
-    params = read_params(top.inside("params"))
+    params = read_params(top.inside("params"), also=("secret",))
     for param in params.values():
         if param.has_default and (wrong := why_wrong(param, param.default)):
             top.note(("params", param.name, "default"), "value", wrong)
@@ -52,7 +53,7 @@ def _component(top: Fields) -> Component:
         name=name,
         version=tuple(int(part) for part in version.split(".")),
         title=top.text("title", name),
-        category=top.choice("category", CATEGORIES, "script"),
+        category=category,
         description=top.text("description"),
         command=top.texts("command"),
         image=top.optional_text("image"),

@@ -87,7 +87,7 @@ def _flow(top: Fields) -> Flow:
     return Flow(
         name=name,
         description=top.text("description"),
-        params=read_params(top.inside("params"), also=("dataset",)),
+        params=read_params(top.inside("params"), also=("dataset", "secret")),
         defaults=_defaults(top.inside("defaults")),
         concurrency=_concurrency(top.inside("concurrency")),
         max_parallel=top.number("max_parallel", 0, least=1),

@@ -42,7 +42,7 @@ def _is_of(kind: str, value: Any) -> bool:
             return isinstance(value, int | float) and not isinstance(value, bool)
         case "bool":
             return isinstance(value, bool)
-        case "str" | "dataset":
+        case "str" | "dataset" | "secret":
             return isinstance(value, str)
         case "list":
             return isinstance(value, list)
@@ -65,7 +65,7 @@ def _out_of_bounds(param: Param, value: float) -> str | None:
 
 _ARTICLES = {
     "int": "a whole number", "float": "a number", "bool": "true or false", "str": "text", "list": "a list",
-    "dataset": "a dataset like name@ref",
+    "dataset": "a dataset like name@ref", "secret": "the name of a secret",
 }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from logging import getLogger
 from millpond.db import commits, datasets, jobs, lineage, runs
 from millpond.errors import ReadOnly
 from millpond.lake.keys import ProjectKeys
+from millpond.model.component import ComponentRef
 from millpond.model.job import Job
 from millpond.model.names import ARTIFACT_DATASET, CHECKPOINT_DATASET, CODE_DATASET, OUTPUT_DATASET
 from millpond.model.people import SYSTEM
@@ -75,6 +76,8 @@ def _release(
             return
         branches = commits.ref_names(tx, [commit_id]).get(commit_id, ())
     for branch in branches:
+        if ComponentRef.of_branch(branch) is not None:
+            continue  # the library keeps it, whatever becomes of the jobs that ran it
         system_branches.remove(deps, job.project_id, name, branch, now)
 
 
