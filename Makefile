@@ -7,7 +7,7 @@ ENV    := PIP_DISABLE_PIP_VERSION_CHECK=1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo setup web web-api dist check fix test azurite test-long bench-lake bench-lake-large bench-lake-million bench-cache bench-read bench-jobs bench-scheduler bench-tracking docs screenshots clean
+.PHONY: help demo setup library web web-api dist check fix test azurite test-long bench-lake bench-lake-large bench-lake-million bench-cache bench-read bench-jobs bench-scheduler bench-tracking docs screenshots clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -23,6 +23,13 @@ $(VENV)/.made: $(VENV)/.demo
 	@echo "▸ installing the development tools (about a minute)"
 	@$(ENV) $(BIN)/pip install -q -e '.[dev,demo]' 2>&1 | grep -v '^WARNING: Location' || true
 	@$(BIN)/python -c 'import millpond, hypothesis, pytest' && touch $@
+
+$(VENV)/.library: $(VENV)/.made
+	@echo "▸ installing the packages of the library's components (about a minute)"
+	@$(ENV) $(BIN)/pip install -q -e '.[library]' 2>&1 | grep -v '^WARNING: Location' || true
+	@$(BIN)/python -c 'import torch, skl2onnx' && touch $@
+
+library: $(VENV)/.library ## the packages of the library's components, so that none of their tests is skipped
 
 setup: $(VENV)/.made ## virtual environment with Millpond and its development tools
 

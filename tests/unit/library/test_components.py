@@ -1,0 +1,41 @@
+"""What holds for every component that comes with Millpond."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from millpond.client.library.component_test import FAILED, SKIPPED, check_component
+from millpond.library import catalog
+from millpond.library.catalog import Catalog, FoundComponent
+from millpond.library.digest import read_record
+
+LIBRARY = Path(catalog.__file__).parent
+BUILT_IN = [found for found in Catalog().all() if found.origin == "built-in"]
+SHARED = ("step.py", "model_folder.py", "table_files.py")
+
+
+@pytest.mark.parametrize("found", BUILT_IN, ids=[found.component.name for found in BUILT_IN])
+def test_it_passes_mill_library_test(found: FoundComponent) -> None:
+    checks = list(check_component(found.folder, run_tests=False))
+    failed = [f"{one.name}: {one.message}" for one in checks if one.state == FAILED]
+    assert failed == []
+    skipped = [one.message for one in checks if one.state == SKIPPED]
+    if skipped:
+        pytest.skip(skipped[0])
+
+
+@pytest.mark.parametrize("found", BUILT_IN, ids=[found.component.name for found in BUILT_IN])
+def test_its_version_is_recorded_and_its_docs_say_how_to_use_it(found: FoundComponent) -> None:
+    assert found.component.version_text in read_record(found.folder), "mill library test --record"
+    assert f"component: {found.component.name}@{found.component.version[0]}" in found.docs
+    assert found.component.description.endswith(".")
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_shared_files_are_the_same_everywhere(name: str) -> None:
+    """A component's folder runs alone, so it has its own copy."""
+    copies = list(LIBRARY.glob(f"*/{name}"))
+    assert copies
+    assert [path for path in copies if path.read_text() != (LIBRARY / name).read_text()] == []
