@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from millpond.errors import BadName, NameTaken
-from millpond.library import step
 from millpond.model.component import CATEGORIES, REGISTER, ComponentRef
 
+_STEP = Path(__file__).parent / "shared" / "step.py"
 _YAML = """\
 schema: millpond.component/1
 name: {name}
@@ -98,7 +98,7 @@ def new_component(name: str, folder: Path, *, category: str) -> list[Path]:
     files = {
         "component.yaml": _YAML.format(**words),
         f"{words['module']}.py": _CODE.format(**words),
-        "step.py": Path(step.__file__).read_text("utf-8"),
+        "step.py": _STEP.read_text("utf-8"),
         "README.md": _README.format(**words),
         f"tests/test_{words['module']}.py": _TEST.format(**words),
         "tests/data/hello.txt": "Hello\n",
