@@ -25,6 +25,7 @@ import { USAGE_RANGES, type UsageRange } from "./pages/Cache/parts/ranges";
 import { CACHE_TABS, type CacheTab, VOLUME_TABS, type VolumeTab } from "./pages/Cache/tabs";
 import { JOB_KINDS, JOB_STATES } from "./pages/Job/parts/states";
 import { PROJECT_TABS, type ProjectTab } from "./pages/Project/tabs";
+import { RUN_TABS, type RunSearch } from "./pages/Run/tabs";
 import { Login } from "./pages/Session/Login";
 import { SHARES_RANGES, SHARES_TABS, type SharesSearch } from "./pages/Shares/tabs";
 
@@ -55,6 +56,12 @@ interface VolumeSearch extends PageSearch {
   tab?: VolumeTab;
   range?: UsageRange;
 }
+
+const runSearch = (raw: Raw): RunSearch => ({
+  tab: oneOf(raw, "tab", RUN_TABS),
+  path: text(raw, "path"),
+  file: text(raw, "file"),
+});
 
 /** A list whose address names no project shows the chosen one. */
 function narrowTo(to: Narrowed) {
@@ -188,6 +195,7 @@ const jobs = createRoute({
 const job = createRoute({
   getParentRoute: () => signedIn,
   path: "/projects/$project/jobs/$job",
+  validateSearch: runSearch,
   component: lazyRouteComponent(() => import("./pages/Job/Details"), "JobDetails"),
 });
 
@@ -207,6 +215,7 @@ const runs = createRoute({
 const run = createRoute({
   getParentRoute: () => signedIn,
   path: "/projects/$project/runs/$run",
+  validateSearch: runSearch,
   component: lazyRouteComponent(() => import("./pages/Run/Details"), "RunDetails"),
 });
 

@@ -1,7 +1,7 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
-import { api, take } from "./client";
+import { api, queries, take } from "./client";
 import { refreshJobs } from "./jobs";
-import { byPage } from "./paging";
+import { byPage, paged } from "./paging";
 
 export interface RunPlace {
   project: string;
@@ -24,6 +24,37 @@ export const runQuery = (place: RunPlace) =>
     queryKey: ["runs", "one", place.run, place.project],
     queryFn: () => take(api.GET("/api/v1/projects/{project}/runs/{run}", { params: { path: place } })),
   });
+
+/** Runs that were begun inside another. */
+export const nestedRunsQuery = ({ project, run }: RunPlace) =>
+  paged(["runs", "nested", run, project], (cursor) =>
+    take(
+      api.GET("/api/v1/projects/{project}/runs", {
+        params: { path: { project }, query: { parent: run, cursor, limit: 50 } },
+      }),
+    ),
+  );
+
+/** What is left out stays as it is; a tag of null is removed. */
+export interface RunChange {
+  name?: string;
+  notes?: string;
+  tags?: Record<string, string | null>;
+}
+
+export function useChangeRun({ project, run }: RunPlace) {
+  return useMutation({
+    mutationFn: (body: RunChange) =>
+      take(
+        api.PATCH("/api/v1/projects/{project}/runs/{run}", {
+          params: { path: { project, run } },
+          body: { tags: {}, ...body },
+        }),
+      ),
+    onSuccess: (changed) => queries.setQueryData(runQuery({ project, run }).queryKey, changed),
+    onSettled: refreshJobs,
+  });
+}
 
 /** The dataset that holds the artifacts of a project's runs; a run's id names its newest commit there. */
 export const ARTIFACTS = ".artifacts";

@@ -8,6 +8,7 @@ import type {
   Job,
   JobSpec,
   Project,
+  RunDetails,
   Template,
   Volume,
 } from "../api/shapes";
@@ -320,6 +321,33 @@ export function anElasticNode(part: Partial<ElasticNode> = {}): ElasticNode {
     deleting_at: null,
     gone_at: null,
     price_per_hour: 0,
+    ...part,
+  };
+}
+
+export function aRun(part: Partial<RunDetails> = {}): RunDetails {
+  return {
+    id: "r1",
+    project: "default",
+    experiment: "x-ray",
+    name: "train",
+    job: null,
+    job_state: null,
+    parent: null,
+    children: 0,
+    state: "succeeded",
+    params: {},
+    param_changes: {},
+    tags: {},
+    metrics: {},
+    summaries: {},
+    notes: "",
+    origin: {},
+    inputs: [],
+    created_by: "mary",
+    started_at: TIME,
+    ended_at: TIME,
+    deleted_at: null,
     ...part,
   };
 }

@@ -9,6 +9,9 @@ window.matchMedia ??= vi.fn().mockImplementation((query: string) => ({
   removeEventListener: () => {},
 }));
 
+// Fields that grow with their text measure again when fonts have come.
+Object.defineProperty(document, "fonts", { value: new EventTarget(), configurable: true });
+
 afterEach(() => {
   cleanup();
   vi.useRealTimers();

@@ -1,86 +1,35 @@
-import { Breadcrumbs, Group, Paper, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
+import { jobQuery } from "../../api/jobs";
 import { isNotFound } from "../../api/problem";
 import { runQuery } from "../../api/runs";
-import type { Run } from "../../api/shapes";
-import { Duration } from "../../components/Duration";
-import { Facts } from "../../components/Facts";
+import type { RunDetails as Run } from "../../api/shapes";
 import { Loaded } from "../../components/Loaded";
 import { NotFound } from "../../components/NotFound";
-import { PageHeader } from "../../components/PageHeader";
-import { Status } from "../../components/Status";
-import { TextLink } from "../../components/TextLink";
-import { Time } from "../../components/Time";
-import { useTopic } from "../../hooks/useLive";
-import { MetricCharts } from "./parts/MetricCharts";
-import { RunActions } from "./parts/RunActions";
-import { RunValues } from "./parts/RunValues";
-import { startOf } from "./parts/start";
+import { WhileUnderWay } from "../Job/parts/underWay";
+import { RunRecord } from "./Record";
+import type { RunSearch } from "./tabs";
 
 const route = getRouteApi("/in/projects/$project/runs/$run");
 
+/** The page of a run by its own address; a job's address leads to the same page. */
 export function RunDetails() {
   const place = route.useParams();
   const result = useQuery(runQuery(place));
-  useTopic(result.data?.state === "running" ? `run:${place.run}` : null);
   if (isNotFound(result.error)) return <NotFound message={result.error?.message} />;
-  const run = result.data;
-  return (
-    <>
-      <PageHeader
-        title={run?.name ?? place.run}
-        above={
-          <Breadcrumbs mb={4} fz="sm">
-            <TextLink to="/runs" size="sm">
-              Runs
-            </TextLink>
-            <TextLink to="/projects/$project" params={{ project: place.project }} size="sm">
-              {place.project}
-            </TextLink>
-          </Breadcrumbs>
-        }
-        below={
-          run && (
-            <Group gap="xs" mt={4}>
-              <Text>by {run.created_by}</Text>
-              <Status state={run.job_state ?? run.state} size="lg" />
-            </Group>
-          )
-        }
-        actions={run && !run.job && <RunActions run={run} />}
-      />
-      <Loaded result={result}>
-        {(found) => (
-          <Stack gap="lg">
-            <RunFacts run={found} />
-            <MetricCharts place={place} ended={found.ended_at !== null} />
-            <RunValues place={place} />
-          </Stack>
-        )}
-      </Loaded>
-    </>
-  );
+  return <Loaded result={result}>{(run) => <WithJob run={run} />}</Loaded>;
 }
 
-function RunFacts({ run }: { run: Run }) {
-  const job = run.job && (
-    <TextLink to="/projects/$project/jobs/$job" params={{ project: run.project, job: run.job }} size="sm">
-      {run.name}
-    </TextLink>
-  );
+function WithJob({ run }: { run: Run }) {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const place = { project: run.project, job: run.job ?? "" };
+  const result = useQuery({ ...jobQuery(place), ...WhileUnderWay, enabled: run.job !== null });
+  const show = (chosen: RunSearch) => navigate({ search: chosen, resetScroll: false });
+  if (run.job === null) return <RunRecord run={run} job={null} search={search} onSearch={show} />;
   return (
-    <Paper withBorder p="md">
-      <Facts
-        facts={[
-          { name: "Experiment", value: run.experiment },
-          { name: "Duration", value: <Duration start={startOf(run)} end={run.ended_at} /> },
-          { name: "Start", value: <Time at={startOf(run)} /> },
-          { name: "End", value: <Time at={run.ended_at} /> },
-          { name: "Job", value: job || "none (started by a script)" },
-          { name: "Id", value: <span className="mono">{run.id}</span> },
-        ]}
-      />
-    </Paper>
+    <Loaded result={result}>
+      {(job) => <RunRecord key={run.id} run={run} job={job} search={search} onSearch={show} />}
+    </Loaded>
   );
 }

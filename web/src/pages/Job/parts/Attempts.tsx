@@ -1,8 +1,9 @@
-import { Paper, Table, Text, Title } from "@mantine/core";
+import { Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { attemptsQuery } from "../../../api/jobs";
 import type { Attempt, Job } from "../../../api/shapes";
 import { Duration } from "../../../components/Duration";
+import { Section } from "../../../components/Section";
 import { Time } from "../../../components/Time";
 import { endingWords } from "./states";
 
@@ -12,10 +13,7 @@ export function Attempts({ job }: { job: Job }) {
   const attempts = useQuery({ ...attemptsQuery(place), enabled: job.attempt > 1 }).data?.items ?? [];
   if (job.attempt < 2 || attempts.length === 0) return null;
   return (
-    <Paper withBorder p="md" component="section" aria-label="Attempts">
-      <Title order={2} size="h6" mb="xs">
-        Attempts
-      </Title>
+    <Section title="Attempts">
       <Table.ScrollContainer
         minWidth={600}
         scrollAreaProps={{ viewportProps: { tabIndex: 0, "aria-label": "Attempts" } }}
@@ -35,7 +33,7 @@ export function Attempts({ job }: { job: Job }) {
           </Table.Tbody>
         </Table>
       </Table.ScrollContainer>
-    </Paper>
+    </Section>
   );
 }
 

@@ -1,9 +1,10 @@
-import { Paper, Stack, Table, Text, Title } from "@mantine/core";
+import { Paper, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { eventsQuery } from "../../../api/jobs";
 import type { Job, JobEvent } from "../../../api/shapes";
 import { CommandLine } from "../../../components/Copyable";
 import { Loaded } from "../../../components/Loaded";
+import { Section } from "../../../components/Section";
 import { Time } from "../../../components/Time";
 import { shellQuote } from "../../../lib/names";
 
@@ -12,16 +13,11 @@ const COLUMNS = ["When", "What", "Rule", "By", "Node", "Attempt"];
 /** Every change of a job's state: when, why, under which rule and by whom. */
 export function Events({ job }: { job: Job }) {
   const result = useQuery(eventsQuery({ project: job.project, job: job.id }));
+  const command = `mill events ${shellQuote(job.id)} --project ${shellQuote(job.project)}`;
   return (
-    <section aria-label="Events">
-      <Title order={2} size="h4" mb="xs">
-        Events
-      </Title>
-      <Stack>
-        <Loaded result={result}>{({ items }) => <EventTable events={items} />}</Loaded>
-        <CommandLine command={`mill events ${shellQuote(job.id)} --project ${shellQuote(job.project)}`} />
-      </Stack>
-    </section>
+    <Section title="Events" bare actions={<CommandLine command={command} />}>
+      <Loaded result={result}>{({ items }) => <EventTable events={items} />}</Loaded>
+    </Section>
   );
 }
 

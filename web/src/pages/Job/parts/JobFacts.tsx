@@ -1,75 +1,46 @@
-import { Paper, Stack, Text } from "@mantine/core";
+import { Paper } from "@mantine/core";
 import type { Job } from "../../../api/shapes";
-import { CommandLine } from "../../../components/Copyable";
-import { Duration } from "../../../components/Duration";
+import { CommitLink } from "../../../components/CommitLink";
 import { type Fact, Facts } from "../../../components/Facts";
+import { Section } from "../../../components/Section";
 import { TextLink } from "../../../components/TextLink";
 import { Time } from "../../../components/Time";
 import { writeLabels } from "../../../lib/labels";
-import { shellLine, shortId } from "../../../lib/names";
 import { formatBytes, formatGpus, formatSeconds } from "../../../lib/quantity";
 import { optionsOf, secretsOf } from "./draft";
-import { CommitLink, InputLinks } from "./InputLinks";
 import { shareWords } from "./states";
 
+/** What the job was submitted with, as far as somebody has set it. */
 export function JobFacts({ job }: { job: Job }) {
   return (
-    <Paper withBorder p="md">
-      <Stack>
-        <div>
-          <Text size="xs" c="dimmed" mb={2}>
-            Command
-          </Text>
-          <CommandLine command={shellLine(job.command)} />
-        </div>
-        <Facts facts={[...times(job), ...place(job), ...limits(job), ...data(job)]} />
-      </Stack>
-    </Paper>
+    <Section title="Settings" bare>
+      <Paper withBorder p="md">
+        <Facts facts={[...asked(job), ...limits(job), ...names(job)]} />
+      </Paper>
+    </Section>
   );
 }
 
-function times(job: Job): Fact[] {
-  // Until outputs are saved the job goes on, but its command has ended: the ledger knows.
-  const ran = job.ledger.run;
-  const begun = job.started_at ? Date.parse(job.started_at) : null;
-  const exited =
-    begun !== null && ran !== null && job.ended_at ? new Date(begun + ran * 1000).toISOString() : null;
+function names(job: Job): Fact[] {
   return [
-    { name: "Total duration", value: <Duration start={job.queued_at} end={job.ended_at} /> },
-    { name: "Running", value: <Duration start={job.started_at} end={exited} /> },
-    { name: "Start", value: <Time at={job.started_at} /> },
-    { name: "End", value: <Time at={job.ended_at} /> },
-    ...(job.exit_code === null ? [] : [{ name: "Exit code", value: job.exit_code }]),
+    { name: "Job", value: job.written },
+    { name: "Id", value: <span className="mono">{job.id}</span> },
   ];
 }
 
-function place(job: Job): Fact[] {
+function asked(job: Job): Fact[] {
   const share = shareWords(job);
-  const asked = [
+  const amounts = [
     job.cpu > 0 && `${job.cpu} CPU`,
     job.memory_bytes > 0 && formatBytes(job.memory_bytes),
     job.gpu_hundredths > 0 && `${formatGpus(job.gpu_hundredths)} GPU${share ? ` (${share})` : ""}`,
   ].filter(Boolean);
   return [
-    { name: "Compute", value: <ComputeLink job={job} /> },
-    { name: "Asked for", value: asked.join(", ") || "best effort" },
+    { name: "Asked for", value: amounts.join(", ") || "best effort" },
     ...(job.processes > 0
       ? [{ name: "Processes", value: `${job.processes}, each with what was asked for` }]
       : []),
-    { name: "Image", value: job.image ?? "the machine's own" },
   ];
-}
-
-function ComputeLink({ job }: { job: Job }) {
-  if (!job.compute) return "–";
-  return (
-    <>
-      <TextLink to="/compute/$compute" params={{ compute: job.compute }} size="sm">
-        {job.compute}
-      </TextLink>
-      {job.node && job.node !== job.compute && ` (${job.node})`}
-    </>
-  );
 }
 
 /** Only those somebody has set. */
@@ -134,42 +105,5 @@ function JobLink({ project, job, name }: { project: string; job: string; name: s
     <TextLink to="/projects/$project/jobs/$job" params={{ project, job }} size="sm">
       {name}
     </TextLink>
-  );
-}
-
-function data(job: Job): Fact[] {
-  const run = (
-    <TextLink to="/projects/$project/runs/$run" params={{ project: job.project, run: job.run_id }} size="sm">
-      <span className="mono">{shortId(job.run_id)}</span>
-    </TextLink>
-  );
-  return [
-    {
-      name: "Code commit",
-      value: <CommitLink project={job.project} dataset=".code" commit={job.code_commit} />,
-    },
-    ...(job.environment_source ? [{ name: "Environment", value: <Environment job={job} /> }] : []),
-    { name: "Inputs", value: <InputLinks inputs={job.inputs} /> },
-    {
-      name: "Outputs",
-      value: <CommitLink project={job.project} dataset=".outputs" commit={job.output_commit} />,
-    },
-    { name: "Run", value: run },
-    { name: "Id", value: <span className="mono">{job.id}</span> },
-  ];
-}
-
-/** The packages it runs with, and the job that built them. */
-function Environment({ job }: { job: Job }) {
-  return (
-    <>
-      <CommitLink project={job.project} dataset=".outputs" commit={job.environment_commit} />
-      {job.environment_job && (
-        <>
-          {" built by "}
-          <JobLink project={job.project} job={job.environment_job} name={job.environment_job} />
-        </>
-      )}
-    </>
   );
 }

@@ -62,7 +62,7 @@ const COLUMNS = [
   column.display({
     id: "actions",
     header: "Actions",
-    cell: ({ row }) => <JobActions job={row.original} compact />,
+    cell: ({ row }) => <JobActions job={row.original} />,
   }),
 ];
 

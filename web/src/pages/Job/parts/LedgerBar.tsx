@@ -1,5 +1,6 @@
-import { Group, Paper, Progress, Text, Title } from "@mantine/core";
+import { Group, Paper, Progress, Text } from "@mantine/core";
 import type { Ledger } from "../../../api/shapes";
+import { Section } from "../../../components/Section";
 import { formatSeconds } from "../../../lib/quantity";
 
 const PARTS = [
@@ -20,35 +21,34 @@ export function LedgerBar({ ledger }: { ledger: Ledger }) {
   const whole = parts.reduce((sum, part) => sum + part.seconds, 0);
   if (whole === 0) return null;
   return (
-    <Paper withBorder p="md" component="section" aria-label="Time spent">
-      <Title order={2} size="h6" mb="xs">
-        Time spent
-      </Title>
-      <Progress.Root size="lg" aria-hidden>
-        {parts.map((part) => (
-          <Progress.Section key={part.key} value={(100 * part.seconds) / whole} color={part.color} />
-        ))}
-      </Progress.Root>
-      <Group component="dl" gap="8px 20px" m={0} mt="xs" data-testid="ledger">
-        {parts.map((part) => (
-          <Group key={part.key} gap={6} component="div">
-            <svg width="10" height="10" aria-hidden="true">
-              <rect
-                width="10"
-                height="10"
-                rx="2"
-                fill={`var(--mantine-color-${part.color.replace(".", "-")})`}
-              />
-            </svg>
-            <Text component="dt" size="sm">
-              {part.word}
-            </Text>
-            <Text component="dd" size="sm" m={0} fw={600}>
-              {formatSeconds(part.seconds)}
-            </Text>
-          </Group>
-        ))}
-      </Group>
-    </Paper>
+    <Section title="Time spent" bare>
+      <Paper withBorder p="md">
+        <Progress.Root size="lg" aria-hidden>
+          {parts.map((part) => (
+            <Progress.Section key={part.key} value={(100 * part.seconds) / whole} color={part.color} />
+          ))}
+        </Progress.Root>
+        <Group component="dl" gap="8px 20px" m={0} mt="xs" data-testid="ledger">
+          {parts.map((part) => (
+            <Group key={part.key} gap={6} component="div">
+              <svg width="10" height="10" aria-hidden="true">
+                <rect
+                  width="10"
+                  height="10"
+                  rx="2"
+                  fill={`var(--mantine-color-${part.color.replace(".", "-")})`}
+                />
+              </svg>
+              <Text component="dt" size="sm">
+                {part.word}
+              </Text>
+              <Text component="dd" size="sm" m={0} fw={600}>
+                {formatSeconds(part.seconds)}
+              </Text>
+            </Group>
+          ))}
+        </Group>
+      </Paper>
+    </Section>
   );
 }

@@ -1,6 +1,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import Anser from "anser";
 import { memo, useEffect, useLayoutEffect, useRef } from "react";
+import { useRoomBelow } from "../../../hooks/useRoomBelow";
 import type { LogLine } from "../../../lib/log";
 
 const LINE_PIXELS = 18;
@@ -35,6 +36,7 @@ export function LogLines({
   onLater,
 }: Props) {
   const box = useRef<HTMLDivElement>(null);
+  const room = useRoomBelow(box, lines.length > 0);
   const isReading = useRef(false);
   // More is read where a person scrolls to, and not where a jump happens to pass.
   const byHand = useRef(false);
@@ -82,6 +84,7 @@ export function LogLines({
     <div
       ref={box}
       className="log"
+      style={{ maxHeight: room }}
       data-wrap={wrap || undefined}
       role="log"
       aria-label="Output of the job"

@@ -1,4 +1,4 @@
-import { Button, Group, Loader, Modal, NumberInput, Select, Stack, Text, Title } from "@mantine/core";
+import { Button, Loader, Modal, NumberInput, Select, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconExternalLink, IconTerminal2 } from "@tabler/icons-react";
 import { lazy, Suspense, useState } from "react";
@@ -8,6 +8,7 @@ import type { Job } from "../../../api/shapes";
 import { CommandLine } from "../../../components/Copyable";
 import { ErrorNotice } from "../../../components/ErrorNotice";
 import { notifyError } from "../../../components/notify";
+import { Section } from "../../../components/Section";
 import { shellQuote } from "../../../lib/names";
 
 const Terminal = lazy(() => import("./Terminal"));
@@ -20,12 +21,11 @@ export function Reach({ job }: { job: Job }) {
   const [asking, port] = useDisclosure(false);
   if (!may || job.state !== "running") return null;
   return (
-    <section aria-label="Access">
-      <Group justify="space-between" mb="xs">
-        <Title order={2} size="h4">
-          Access
-        </Title>
-        <Group gap="xs">
+    <Section
+      title="Access"
+      bare
+      actions={
+        <>
           {job.processes > 1 && <RankSelect processes={job.processes} rank={rank} onChange={setRank} />}
           <Button
             variant="default"
@@ -40,8 +40,9 @@ export function Reach({ job }: { job: Job }) {
           <Button variant="default" onClick={port.open}>
             {job.ports?.length ? "Another port" : "Open a port"}
           </Button>
-        </Group>
-      </Group>
+        </>
+      }
+    >
       {shell ? (
         <Suspense fallback={<Loader size="sm" />}>
           <Terminal key={rank} job={job} rank={rank} />
@@ -50,7 +51,7 @@ export function Reach({ job }: { job: Job }) {
         <CommandLine command={`mill bash ${shellQuote(job.written)}${rankOption(rank)}`} />
       )}
       {asking && <OpenPort job={job} rank={rank} onClose={port.close} />}
-    </section>
+    </Section>
   );
 }
 

@@ -16,17 +16,21 @@ export function Reasons({ job }: { job: Job }) {
     <Alert
       color={failed ? "red" : "blue"}
       icon={failed ? <IconAlertTriangle /> : <IconInfoCircle />}
-      title={job.problem ?? `Why it is ${job.state}`}
-      classNames={{ title: said || bySignal ? undefined : "alone" }}
+      title={job.problem ? `${failed ? "Failed: " : ""}${job.problem}` : `Why it is ${job.state}`}
+      classNames={said || bySignal ? undefined : { title: "alone" }}
     >
-      {said && (
-        <List size="sm" spacing={4}>
-          {reasons.map((reason, index) => (
-            <List.Item key={index}>{reason}</List.Item>
-          ))}
-        </List>
+      {(said || bySignal) && (
+        <>
+          {said && (
+            <List size="sm" spacing={4}>
+              {reasons.map((reason, index) => (
+                <List.Item key={index}>{reason}</List.Item>
+              ))}
+            </List>
+          )}
+          {bySignal && <Text size="sm">Ended by signal {job.signal}.</Text>}
+        </>
       )}
-      {bySignal && <Text size="sm">Ended by signal {job.signal}.</Text>}
     </Alert>
   );
 }

@@ -1,5 +1,6 @@
-import { Paper, Table, Text, Title } from "@mantine/core";
+import { Table, Text } from "@mantine/core";
 import type { PlaceScore } from "../../../api/shapes";
+import { Section } from "../../../components/Section";
 import { formatBytes, formatSeconds } from "../../../lib/quantity";
 
 const COLUMNS = ["Place", "Wait", "Data", "Wait cost", "Data cost", "Compute", "Transfer", "Score"];
@@ -9,10 +10,7 @@ export function ScoreTable({ places }: { places: PlaceScore[] }) {
   // Where there was no choice and nothing costs anything, there is nothing to compare.
   if (places.length < 2 && !places.some((place) => place.score)) return null;
   return (
-    <Paper withBorder component="section" aria-label="Places" p="md">
-      <Title order={2} size="h6" mb="xs">
-        Where it can run
-      </Title>
+    <Section title="Where it can run">
       <Table.ScrollContainer
         minWidth={700}
         scrollAreaProps={{ viewportProps: { tabIndex: 0, "aria-label": "Places" } }}
@@ -32,10 +30,10 @@ export function ScoreTable({ places }: { places: PlaceScore[] }) {
           </Table.Tbody>
         </Table>
       </Table.ScrollContainer>
-      <Text size="xs" c="dimmed">
+      <Text size="xs" c="dimmed" p="xs">
         Costs are in the currency of your prices. The place with the least score is taken.
       </Text>
-    </Paper>
+    </Section>
   );
 }
 

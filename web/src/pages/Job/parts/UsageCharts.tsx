@@ -1,9 +1,11 @@
-import { SimpleGrid, Title } from "@mantine/core";
+import { SimpleGrid, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { usageQuery } from "../../../api/jobs";
 import type { Job, Usage } from "../../../api/shapes";
 import { Chart, type ChartData } from "../../../components/Chart";
+import { Loaded } from "../../../components/Loaded";
+import { WaitingCards } from "../../../components/Waiting";
 import { formatBytes } from "../../../lib/quantity";
 import { perSecond } from "./rates";
 import { isFinished } from "./states";
@@ -20,13 +22,19 @@ export function UsageCharts({ job }: { job: Job }) {
     refetchInterval: isFinished(job.state) ? false : 5_000,
   });
   const charts = useMemo(() => chartsOf(result.data?.items ?? []), [result.data]);
-  if (!result.data || result.data.items.length === 0) return null;
+  if (job.started_at === null) return <Text>Resource use is measured while the job runs.</Text>;
+  if (result.data?.items.length === 0) return <Text>No measurements. The job ended within seconds.</Text>;
   return (
-    <section>
-      <Title order={2} size="h4" mb="xs">
-        Resources
-      </Title>
-      <SimpleGrid minColWidth={270}>
+    <Loaded result={result} waiting={<WaitingCards height={210} />}>
+      {() => <Charts charts={charts} />}
+    </Loaded>
+  );
+}
+
+function Charts({ charts }: { charts: ReturnType<typeof chartsOf> }) {
+  return (
+    <section aria-label="Resources">
+      <SimpleGrid minColWidth={320}>
         <Chart title="CPU" data={charts.cpu} format={percent} />
         <Chart title="Memory" data={charts.memory} format={bytes} />
         <Chart title="Block IO" data={charts.io} format={rate} />

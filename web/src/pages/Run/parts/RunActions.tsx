@@ -1,32 +1,78 @@
 import { Button } from "@mantine/core";
-import { IconArrowBackUp, IconTrash } from "@tabler/icons-react";
-import { useDeleteRun, useUndeleteRun } from "../../../api/runs";
+import { useDisclosure } from "@mantine/hooks";
+import { IconArrowBackUp, IconPlayerPlay, IconPlayerStop, IconRepeat } from "@tabler/icons-react";
+import { useResumeJob, useStopJob } from "../../../api/jobs";
 import { useMay } from "../../../api/session";
-import type { Run } from "../../../api/shapes";
-import { notifyDone, notifyUndo, tell } from "../../../components/notify";
+import type { Job } from "../../../api/shapes";
+import { tell } from "../../../components/notify";
+import { draftOf } from "../../Job/parts/draft";
+import { NewJob } from "../../Job/parts/NewJob";
+import { isFinished } from "../../Job/parts/states";
+import type { Recorded } from "../tabs";
+import { RunMenu } from "./RunMenu";
+import { useRunBin } from "./useRunBin";
 
-/** Delete and restore of a run without a job; a job's run goes and comes with its job. */
-export function RunActions({ run }: { run: Run }) {
+/** What is done most often as buttons, the rest in a menu; as far as the viewer may. */
+export function RunActions({ run, job }: Recorded) {
   const may = useMay(run.project, "member");
-  const remove = useDeleteRun();
-  const restore = useUndeleteRun();
-  if (!may) return null;
-  const place = { project: run.project, run: run.id };
-  const bringBack = () => tell(restore.mutateAsync(place), () => notifyDone(`${run.name} is back.`));
-  const moveToBin = () =>
-    tell(remove.mutateAsync(place), () => notifyUndo(`${run.name} is in the bin for 30 days.`, bringBack));
-  return run.deleted_at ? (
-    <Button variant="default" leftSection={<IconArrowBackUp size={16} aria-hidden />} onClick={bringBack}>
-      Restore
-    </Button>
-  ) : (
-    <Button
-      variant="default"
-      leftSection={<IconTrash size={16} aria-hidden />}
-      loading={remove.isPending}
-      onClick={moveToBin}
-    >
-      Delete
-    </Button>
+  const bin = useRunBin({ run, job });
+  if (may && bin.isIn) {
+    return (
+      <Button
+        variant="default"
+        leftSection={<IconArrowBackUp size={16} aria-hidden />}
+        loading={bin.isBusy}
+        onClick={bin.restore}
+      >
+        Restore
+      </Button>
+    );
+  }
+  return (
+    <>
+      {may && job && <RunAgain job={job} />}
+      {may && job && <StopOrResume job={job} />}
+      <RunMenu run={run} job={job} may={may} onDelete={bin.remove} />
+    </>
+  );
+}
+
+function RunAgain({ job }: { job: Job }) {
+  const [opened, dialog] = useDisclosure(false);
+  return (
+    <>
+      <Button variant="default" leftSection={<IconRepeat size={16} aria-hidden />} onClick={dialog.open}>
+        Run again
+      </Button>
+      {opened && <NewJob draft={draftOf(job)} onClose={dialog.close} />}
+    </>
+  );
+}
+
+function StopOrResume({ job }: { job: Job }) {
+  const stop = useStopJob();
+  const resume = useResumeJob();
+  const place = { project: job.project, job: job.id };
+  if (isFinished(job.state)) return null;
+  return (
+    <>
+      {job.suspended_at && (
+        <Button
+          leftSection={<IconPlayerPlay size={16} aria-hidden />}
+          loading={resume.isPending}
+          onClick={() => tell(resume.mutateAsync(place))}
+        >
+          Resume
+        </Button>
+      )}
+      <Button
+        variant="default"
+        leftSection={<IconPlayerStop size={16} aria-hidden />}
+        loading={stop.isPending}
+        onClick={() => tell(stop.mutateAsync(place))}
+      >
+        Stop
+      </Button>
+    </>
   );
 }

@@ -9,10 +9,10 @@ import { textOfHtml, unescaped, withoutFrontMatter } from "./text";
 
 interface Props {
   text: string;
-  /** The folder that relative links start from; its ref is the one links keep. */
-  place: FilePlace;
+  /** The folder that relative links start from; its ref is the one links keep. Without one they lead nowhere. */
+  place?: FilePlace;
   /** Images are read from this commit. */
-  commit: string;
+  commit?: string;
 }
 
 /**
@@ -127,8 +127,7 @@ function Rows({ table, ...around }: Around & { table: Tokens.Table }) {
 }
 
 function Link({ href, place, children }: Around & { href: string; children: ReactNode }) {
-  const target = targetOf(href, place.path);
-  if (target.kind === "none") return children;
+  const target = targetOf(href, place?.path ?? "");
   if (target.kind === "web") {
     return (
       <a href={target.href} target="_blank" rel="noopener noreferrer nofollow">
@@ -136,6 +135,7 @@ function Link({ href, place, children }: Around & { href: string; children: Reac
       </a>
     );
   }
+  if (target.kind === "none" || !place) return children;
   const { project, dataset, ref } = place;
   const opened =
     target.kind === "folder"
@@ -156,8 +156,8 @@ function Link({ href, place, children }: Around & { href: string; children: Reac
 
 /** Images elsewhere on the web would tell their host who looks at this page: they become links. */
 function Picture({ href, alt, place, commit }: Around & { href: string; alt: string }) {
-  const target = targetOf(href, place.path);
-  if (target.kind === "file" && isImage(target.path)) {
+  const target = targetOf(href, place?.path ?? "");
+  if (place && commit && target.kind === "file" && isImage(target.path)) {
     return <img src={fileAddress({ ...place, ref: commit, path: target.path })} alt={alt} loading="lazy" />;
   }
   return (

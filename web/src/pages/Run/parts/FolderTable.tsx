@@ -8,6 +8,8 @@ import { visibleName } from "../../../lib/names";
 import { formatBytes, plural } from "../../../lib/quantity";
 
 interface Props {
+  /** What the top of the tree is called. */
+  title: string;
   /** The folder that is shown; its path is empty for the top. */
   place: FilePlace;
   selected: string | undefined;
@@ -15,15 +17,15 @@ interface Props {
   onFile: (path: string) => void;
 }
 
-/** One folder of a run's artifacts. */
-export function ArtifactFolder({ place, selected, onFolder, onFile }: Props) {
+/** One folder of what a run kept or ran. */
+export function FolderTable({ title, place, selected, onFolder, onFile }: Props) {
   const result = useInfiniteQuery(entriesQuery(place, undefined));
   return (
     <Paper withBorder>
-      {place.path && <Way path={place.path} onFolder={onFolder} />}
+      {place.path && <Way title={title} path={place.path} onFolder={onFolder} />}
       <Paged result={result} empty={<Text p="md">This folder is empty.</Text>}>
         {(entries) => (
-          <Table aria-label={`Artifacts in ${place.path || "the run"}`} verticalSpacing={6}>
+          <Table aria-label={place.path ? `${title} in ${place.path}` : title} verticalSpacing={6}>
             <Table.Tbody>
               {foldersFirst(entries).map((entry) => (
                 <Row key={entry.path} entry={entry} selected={selected} onFolder={onFolder} onFile={onFile} />
@@ -41,7 +43,7 @@ function foldersFirst(entries: TreeEntry[]): TreeEntry[] {
   return [...entries.filter(isFolder), ...entries.filter((entry) => !isFolder(entry))];
 }
 
-function Row({ entry, selected, onFolder, onFile }: Omit<Props, "place"> & { entry: TreeEntry }) {
+function Row({ entry, selected, onFolder, onFile }: Omit<Props, "place" | "title"> & { entry: TreeEntry }) {
   const isFolder = entry.kind === "directory";
   const Picture = isFolder ? IconFolder : IconFile;
   const isSelected = entry.path === selected;
@@ -72,12 +74,12 @@ function Row({ entry, selected, onFolder, onFile }: Omit<Props, "place"> & { ent
   );
 }
 
-function Way({ path, onFolder }: { path: string; onFolder: (path: string) => void }) {
+function Way({ title, path, onFolder }: Pick<Props, "title" | "onFolder"> & { path: string }) {
   const parts = path.split("/");
   return (
     <Breadcrumbs p="xs" fz="sm">
       <Anchor component="button" type="button" size="sm" onClick={() => onFolder("")}>
-        Artifacts
+        {title}
       </Anchor>
       {parts.map((part, index) => {
         const folder = parts.slice(0, index + 1).join("/");

@@ -1,0 +1,19 @@
+import { type RefObject, useLayoutEffect, useState } from "react";
+
+const LEAST = 320;
+const MARGIN = 24;
+
+/** Pixels from the top of an element to the bottom of the window, so that its end is in sight. */
+export function useRoomBelow(element: RefObject<HTMLElement | null>, isThere: boolean): number {
+  const [room, setRoom] = useState(LEAST);
+  useLayoutEffect(() => {
+    const measure = () => {
+      const top = (element.current?.getBoundingClientRect().top ?? 0) + window.scrollY;
+      if (isThere) setRoom(Math.max(LEAST, window.innerHeight - top - MARGIN));
+    };
+    measure();
+    window.addEventListener("resize", measure);
+    return () => window.removeEventListener("resize", measure);
+  }, [element, isThere]);
+  return room;
+}
