@@ -51,6 +51,7 @@ export function aSpec(part: Partial<JobSpec> = {}): JobSpec {
     idle_seconds: 0,
     experiment: null,
     tags: {},
+    params: {},
     ...part,
   };
 }

@@ -39,7 +39,9 @@ export function RunRecord({ run, job, search, onSearch }: Props) {
         onChange={(chosen: RunTab) => onSearch({ tab: chosen })}
       >
         {tab === "overview" && <OverviewTab {...recorded} />}
-        {tab === "metrics" && <MetricCharts place={{ project: run.project, run: run.id }} ended={ended} />}
+        {tab === "metrics" && (
+          <MetricCharts place={{ project: run.project, run: run.id }} ended={ended} heading={false} />
+        )}
         {tab === "log" && job && <LogTab job={job} />}
         {tab === "system" && job && <UsageCharts job={job} />}
         {tab === "artifacts" && <ArtifactsTab run={run} search={search} onSearch={onSearch} />}
