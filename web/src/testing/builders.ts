@@ -52,6 +52,7 @@ export function aSpec(part: Partial<JobSpec> = {}): JobSpec {
     experiment: null,
     tags: {},
     params: {},
+    pinned: false,
     ...part,
   };
 }
