@@ -1,0 +1,102 @@
+/** The graph that a `flow.yaml` describes: its steps, and what connects them. */
+import { parseDocument } from "yaml";
+
+export type StepKind = "dataset" | "component" | "command" | "approval";
+
+export interface FlowStep {
+  name: string;
+  kind: StepKind;
+  /** As written in the file. */
+  value: Record<string, unknown>;
+  position?: [number, number];
+}
+
+export interface FlowEdge {
+  from: string;
+  /** Output of `from`; none for a dataset, and where only the order counts. */
+  output?: string;
+  to: string;
+  /** Input of `to`; none for values in params, conditions and `after`. */
+  input?: string;
+  kind: "data" | "value" | "condition" | "order";
+  /** From every execution of a step that runs over a list. */
+  all: boolean;
+}
+
+export interface FlowGraph {
+  name: string;
+  steps: FlowStep[];
+  edges: FlowEdge[];
+  params: Record<string, Record<string, unknown>>;
+  /** Why the text cannot be read as YAML. */
+  error?: string;
+}
+
+const REFERENCE =
+  /\bsteps\.([A-Za-z0-9_][A-Za-z0-9_-]*)(\[\*\])?(?:\.outputs\.([A-Za-z0-9_][A-Za-z0-9_-]*))?/g;
+const KINDS: readonly StepKind[] = ["dataset", "component", "command", "approval"];
+
+export function readGraph(text: string): FlowGraph {
+  const document = parseDocument(text);
+  const value = (document.errors.length > 0 ? null : document.toJSON()) as Record<string, unknown> | null;
+  const error = document.errors[0]?.message.split("\n")[0];
+  const steps = Object.entries(mapping(value?.steps)).map(([name, step]) =>
+    stepOf(name, mapping(step), mapping(value?.ui)[name]),
+  );
+  const known = new Set(steps.map((step) => step.name));
+  const edges = steps.flatMap(edgesInto).filter((edge) => known.has(edge.from) && edge.from !== edge.to);
+  const params = Object.fromEntries(
+    Object.entries(mapping(value?.params)).map(([name, one]) => [name, mapping(one)]),
+  );
+  return { name: String(value?.name ?? ""), steps, edges, params, error };
+}
+
+function stepOf(name: string, value: Record<string, unknown>, at: unknown): FlowStep {
+  const kind = KINDS.find((one) => one in value) ?? "command";
+  const isPosition = Array.isArray(at) && at.length === 2 && at.every((one) => typeof one === "number");
+  return { name, kind, value, ...(isPosition ? { position: at as [number, number] } : {}) };
+}
+
+function edgesInto({ name: to, value }: FlowStep): FlowEdge[] {
+  const edges: FlowEdge[] = [];
+  const add = (texts: unknown, kind: FlowEdge["kind"], input?: string) => {
+    for (const found of (JSON.stringify(texts) ?? "").matchAll(REFERENCE)) {
+      const [, from, all, output] = found;
+      edges.push({ from: from as string, output, to, input, kind, all: all !== undefined });
+    }
+  };
+  for (const [input, one] of Object.entries(mapping(value.inputs))) add(one, "data", input);
+  add(value.params, "value");
+  add(value.each, "value");
+  add(value.when, "condition");
+  for (const from of Array.isArray(value.after) ? value.after : []) {
+    edges.push({ from: String(from), to, kind: "order", all: false });
+  }
+  return edges;
+}
+
+/** The steps that come before a step, however far. */
+export function ancestors(graph: FlowGraph, name: string): Set<string> {
+  const found = new Set<string>();
+  const look = (to: string) => {
+    for (const edge of graph.edges) {
+      if (edge.to === to && !found.has(edge.from)) {
+        found.add(edge.from);
+        look(edge.from);
+      }
+    }
+  };
+  look(name);
+  return found;
+}
+
+/** True if connecting the two would make a circle. */
+export function wouldCircle(graph: FlowGraph, from: string, to: string): boolean {
+  return from === to || ancestors(graph, from).has(to);
+}
+
+function mapping(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : {};
+}
