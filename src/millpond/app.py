@@ -26,7 +26,7 @@ from millpond.client.servers import SavedLogins
 from millpond.db import migrate, sites, volumes
 from millpond.db.engine import Database
 from millpond.errors import SetupError
-from millpond.loops import elastic, housekeeping, logs, schedule
+from millpond.loops import elastic, housekeeping, logs, schedule, searches
 from millpond.loops.child import Child
 from millpond.loops.runner import Loop, LoopRunner
 from millpond.model.people import SYSTEM
@@ -204,7 +204,13 @@ def _after_take_over(settings: Settings) -> str:
 
 
 def _loops(deps: Deps) -> Sequence[Loop]:
-    return [*schedule.loops(deps), *elastic.loops(deps), *housekeeping.loops(deps), *logs.loops(deps)]
+    return [
+        *schedule.loops(deps),
+        *searches.loops(deps),
+        *elastic.loops(deps),
+        *housekeeping.loops(deps),
+        *logs.loops(deps),
+    ]
 
 
 @contextmanager

@@ -47,6 +47,7 @@ from millpond.db.tables.runs import (
     run_writer,
 )
 from millpond.db.tables.scheduling import gpu_share_sample, job_event, nomination, reservation
+from millpond.db.tables.searches import search, trial
 from millpond.db.tables.secrets import secret
 from millpond.db.tables.templates import queue, template
 from millpond.db.tables.topology import bandwidth, cache_use, fill_rate, link, volume_sample, volume_sight
@@ -114,6 +115,7 @@ __all__ = [
     "run_record",
     "run_tag",
     "run_writer",
+    "search",
     "secret",
     "server",
     "session",
@@ -124,6 +126,7 @@ __all__ = [
     "template",
     "token",
     "tree_difference",
+    "trial",
     "trust",
     "tunnel",
     "upload",

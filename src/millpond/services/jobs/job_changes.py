@@ -62,6 +62,8 @@ def announce(deps: Deps, changed: Sequence[Job]) -> None:
         deps.events.wake("agents")
     if any(job.status.state.is_finished or job.status.state is JobState.QUEUED for job in changed):
         deps.events.wake("schedule")
+    if any(job.status.state.is_finished for job in changed):
+        deps.events.wake("searches")
 
 
 def publish(deps: Deps, job: Job) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
@@ -42,6 +42,8 @@ from millpond.wire.jobs import JobCreate
 _ASKED_FOR = (JobKind.TRAINING, JobKind.INTERACTIVE)
 _TRIES = 5
 
+Also: TypeAlias = Callable[[Connection, Job, Run], None]
+
 
 def submit(deps: Deps, actor: Actor, project: Project, request: JobCreate) -> Job:
     """Queue a job, start to fetch its data, and wake the scheduler."""
@@ -55,14 +57,17 @@ def submit(deps: Deps, actor: Actor, project: Project, request: JobCreate) -> Jo
 
 def enqueue(
     deps: Deps, actor: Actor, project: Project, spec: JobSpec, *, name: str | None = None,
-    params: Mapping[str, Any] | None = None,
+    params: Mapping[str, Any] | None = None, also: Also | None = None,
 ) -> Job:  # fmt: skip
-    """Like `submit`, for jobs of any kind. `params` are recorded in its run, beside those of the spec."""
+    """Like `submit`, for jobs of any kind. `params` are recorded in its run, beside those of the spec.
+
+    `also` writes more in the transaction that inserts job and run.
+    """
     if name is not None:
         check_name(name, "job")
     choice, _ = check(deps, actor, project, spec)
     now = deps.clock.now()
-    job = _insert(deps, actor, project, name, choice, now, params or {})
+    job = _insert(deps, actor, project, name, choice, now, params or {}, also)
     job_data.prefetch(deps, job, now)
     job_changes.announce(deps, [job])
     return job
@@ -77,6 +82,14 @@ def check(deps: Deps, actor: Actor, project: Project, spec: JobSpec) -> tuple[Te
         choice = _first_choice(tx, spec.compute, found, deps.clock.now())
         _check_quota(tx, project, choice.spec)
         return choice, found
+
+
+def fixed(deps: Deps, actor: Actor, project: Project, spec: JobSpec) -> JobSpec:
+    """The spec with its inputs and jobs resolved, for several jobs that are to read the same commits."""
+    _check(spec)
+    _gather_artifacts(deps, actor, project, spec.inputs)
+    with deps.db.read() as tx:
+        return _resolved(tx, actor, project, spec)
 
 
 def _check(spec: JobSpec) -> None:
@@ -218,7 +231,7 @@ def _choices(tx: Connection, spec: JobSpec) -> Sequence[TemplateChoice]:
 
 def _insert(
     deps: Deps, actor: Actor, project: Project, name: str | None, choice: TemplateChoice, now: datetime,
-    params: Mapping[str, Any],
+    params: Mapping[str, Any], also: Also | None,
 ) -> Job:  # fmt: skip
     """Insert the job; retry if another request takes the name or number first."""
     for _ in range(_TRIES):
@@ -232,6 +245,8 @@ def _insert(
                 run_values.set_tags(tx, run, job.spec.tags)
                 jobs.insert(tx, job)
                 job_changes.note_submitted(tx, job)
+                if also is not None:
+                    also(tx, job, run)
                 audit.record(
                     tx, now=job.queued_at, actor=actor, action="job.submit", subject=f"{project.name}/{job.name}",
                     project_id=project.id, details={"job": job.id},

@@ -33,6 +33,7 @@ _LISTED_BY = {
     "queue": "mill queue list",
     "ref": "mill data refs DATASET",
     "run": "mill run list",
+    "search": "mill search list",
     "secret": "mill secret list",
     "site": "mill site list",
     "source": "mill source list",

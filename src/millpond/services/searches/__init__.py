@@ -1,0 +1,1 @@
+"""Hyperparameter searches: create and change them, advance them, show their trials."""
