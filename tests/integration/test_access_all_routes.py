@@ -20,12 +20,14 @@ from sqlalchemy import Connection
 
 from millpond.api.access import Requirement, requirements_of
 from millpond.api.server import api_routes
-from millpond.db import caches, connections, datasets, placements, policies, projects, secrets, sources, users
+from millpond.db import caches, connections, datasets, placements, policies, projects, searches, secrets, sources, users
 from millpond.model.agent import Agent
 from millpond.model.cached_state import CachedState
 from millpond.model.connection import Place, ProjectConnection
 from millpond.model.job import Placement, PlacementState
+from millpond.model.job_spec import JobSpec
 from millpond.model.people import ActorKind, Role, TokenKind
+from millpond.model.search import Search, SearchSpec
 from millpond.model.secret import ProjectSecret
 from millpond.model.source import Source
 from millpond.model.volume import CachedCommit, CachePolicy
@@ -45,6 +47,8 @@ EXISTING = {
     "dataset": "xray",
     "job": "job00001",
     "run": "run00001",
+    "search": "search01",
+    "number": "0",
     "ref": "main",
     "path": "a.txt",
     "user": "viewer",
@@ -134,6 +138,9 @@ ELSEWHERE: Sequence[tuple[str, str, Mapping[str, object] | None]] = (
     ("GET", f"/activity?project={PROJECT}", None),
     ("GET", f"/find?q={PROJECT}", None),
     ("GET", "/find?q=xray", None),
+    ("GET", "/find?q=sweep", None),
+    ("GET", "/searches", None),
+    ("GET", f"/searches?project={PROJECT}", None),
     ("GET", f"/find?q={PROJECT}/xray", None),
     ("GET", f"/find?q={EXISTING['job']}", None),
     ("GET", f"/find?q={EXISTING['connection']}", None),
@@ -198,6 +205,8 @@ def make_project(server: RunningServer, agent: Agent, volume_id: str) -> str:
     placement_id = EXISTING["placement"]
     add_job(db, project=PROJECT, id=EXISTING["job"], run_id=EXISTING["run"], placement_id=placement_id)
     with db.write() as tx:
+        spec = SearchSpec(job=JobSpec(command=("train",)))
+        searches.insert(tx, Search(EXISTING["search"], project.id, PROJECT, "sweep", "member", "", NOON, spec))
         cached = a_cached_commit(tx, volume_id, project.id, commit_id)
         caches.insert(tx, cached)
         policies.insert(tx, CachePolicy(EXISTING["policy"], volume_id, cached.dataset_id, "main", "member", NOON))

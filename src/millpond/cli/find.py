@@ -24,7 +24,7 @@ def find(
 ) -> None:
     """Find anything by name or id.
 
-    Looks at projects, datasets, branches, tags, commits, jobs, runs, computes, volumes, sites and sources.
+    Looks at projects, datasets, branches, tags, commits, jobs, runs, searches, computes, volumes, sites and sources.
     Example: mill find xray
     """
     written = " ".join(text)

@@ -19,6 +19,7 @@ from millpond.db.tables import (
     project,
     ref,
     run,
+    search,
     site,
     source,
     user,
@@ -79,6 +80,24 @@ def runs(tx: Connection, asked: FindText, among: Among, limit: int) -> Iterator[
     rows = {row.id: row for row in tx.execute(query)}
     for row in (rows[run_id] for run_id in dict.fromkeys(ids)):
         yield Found(Noun.RUN, row.id, row.name or row.id, _match(row, asked), row.project, None, row.state, row.at)
+
+
+def searches(tx: Connection, asked: FindText, among: Among, limit: int) -> Iterator[Found]:
+    """By name or the beginning of an id, newest first among equally good matches."""
+    if asked.number is not None:
+        return
+    named = _in_project(
+        select(search.c.id, search.c.name, search.c.state, search.c.created_at.label("at")), search.c, asked, among
+    )
+    named = named.order_by("rank", search.c.created_at.desc()).limit(limit)
+    rows = [*tx.execute(named)]
+    if asked.id_prefix is not None:
+        columns = (search.c.id, search.c.name, search.c.state, search.c.created_at.label("at"))
+        by_id = select(*columns, project.c.name.label("project"), _rank(search.c.name, asked)).join(project)
+        by_id = by_id.where(_begins(search.c.id, asked.id_prefix), *_only(search.c.project_id, among))
+        rows += tx.execute(by_id.order_by(search.c.id).limit(limit))
+    for row in {row.id: row for row in rows}.values():
+        yield Found(Noun.SEARCH, row.id, row.name, _match(row, asked), row.project, None, row.state, row.at)
 
 
 def refs(tx: Connection, asked: FindText, among: Among, limit: int) -> Iterator[Found]:

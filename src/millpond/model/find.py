@@ -20,6 +20,7 @@ class Noun(StrEnum):
     DATASET = "dataset"
     JOB = "job"
     RUN = "run"
+    SEARCH = "search"
     COMPUTE = "compute"
     VOLUME = "volume"
     SITE = "site"

@@ -714,7 +714,7 @@ export interface paths {
         };
         /**
          * Find Everything
-         * @description Find projects, datasets, commits, refs, jobs, runs, computes, volumes, sites and sources you may see.
+         * @description Find projects, datasets, commits, refs, jobs, runs, searches, computes, volumes, sites and sources you see.
          */
         get: operations["find_everything"];
         put?: never;
@@ -2304,6 +2304,187 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/searches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Search
+         * @description Start a search. Its data is resolved to commits now; every trial is a job.
+         */
+        post: operations["create_search"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/searches/{search}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Search
+         * @description `search` is an id, the beginning of one, or a name: then the newest of that name.
+         */
+        get: operations["get_search"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Search
+         * @description Delete the record of a search that has ended. Its jobs and runs stay.
+         */
+        delete: operations["delete_search"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/searches/{search}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel Search
+         * @description End it and stop its jobs. What they made is kept.
+         */
+        post: operations["cancel_search"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/searches/{search}/importance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Importance
+         * @description How important each parameter is for an objective: the first, or the one whose metric is named.
+         */
+        get: operations["get_importance"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/searches/{search}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause Search
+         * @description Start no further trials; those that run go on.
+         */
+        post: operations["pause_search"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/searches/{search}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume Search
+         * @description Go on. From now on it acts for whoever resumed it.
+         */
+        post: operations["resume_search"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/searches/{search}/trials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Trials
+         * @description Trials with parameters and values; those without the value that is sorted by come last.
+         */
+        get: operations["list_trials"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/searches/{search}/trials/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Trial */
+        get: operations["get_trial"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/searches/dry-run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Dry Run Search
+         * @description How many combinations there are, and the first commands; nothing is started.
+         */
+        post: operations["dry_run_search"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/secrets": {
         parameters: {
             query?: never;
@@ -2626,6 +2807,26 @@ export interface paths {
          * @description Runs of all projects one may see, newest first unless sorted otherwise.
          */
         get: operations["list_all_runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/searches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Searches
+         * @description Of all projects one may see, newest first; `state` may be given several times.
+         */
+        get: operations["list_searches"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4678,6 +4879,11 @@ export interface components {
              */
             renames_complete: boolean;
         };
+        /**
+         * Direction
+         * @enum {string}
+         */
+        Direction: "minimize" | "maximize";
         /** Doctor */
         Doctor: {
             /** Checks */
@@ -6595,6 +6801,11 @@ export interface components {
             /** Source */
             source: string;
         };
+        /**
+         * Method
+         * @enum {string}
+         */
+        Method: "grid" | "random" | "tpe";
         /** MetricPoint */
         MetricPoint: {
             /**
@@ -6889,7 +7100,7 @@ export interface components {
          * @description What can be found; among equally good matches, in this order.
          * @enum {string}
          */
-        Noun: "project" | "dataset" | "job" | "run" | "compute" | "volume" | "site" | "source" | "connection" | "tag" | "branch" | "commit" | "user";
+        Noun: "project" | "dataset" | "job" | "run" | "search" | "compute" | "volume" | "site" | "source" | "connection" | "tag" | "branch" | "commit" | "user";
         /**
          * Observed
          * @description Everything the agent sees, every time.
@@ -7111,6 +7322,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[Search] */
+        Page_Search_: {
+            /** Items */
+            items: components["schemas"]["Search"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[Secret] */
         Page_Secret_: {
             /** Items */
@@ -7160,6 +7378,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[Trial] */
+        Page_Trial_: {
+            /** Items */
+            items: components["schemas"]["Trial"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[User] */
         Page_User_: {
             /** Items */
@@ -7198,6 +7423,13 @@ export interface components {
             until: string;
             /** Value */
             value: unknown;
+        };
+        /** ParameterImportance */
+        ParameterImportance: {
+            /** Importance */
+            importance: number;
+            /** Parameter */
+            parameter: string;
         };
         /**
          * ParamPlace
@@ -7332,6 +7564,15 @@ export interface components {
             origin: string;
             /** Url */
             url: string;
+        };
+        /** PreviewTrial */
+        PreviewTrial: {
+            /** Command */
+            command: string[];
+            /** Params */
+            params: {
+                [key: string]: boolean | number | string;
+            };
         };
         /**
          * Problem
@@ -7640,6 +7881,38 @@ export interface components {
             /** Weight */
             weight?: number | null;
         };
+        /**
+         * Pruning
+         * @description ASHA: a trial is compared at the steps min_step, min_step * factor, min_step * factor², …
+         */
+        "Pruning-Input": {
+            /**
+             * Factor
+             * @default 3
+             */
+            factor: number;
+            /**
+             * Min Step
+             * @default 1
+             */
+            min_step: number;
+        };
+        /**
+         * Pruning
+         * @description ASHA: a trial is compared at the steps min_step, min_step * factor, min_step * factor², …
+         */
+        "Pruning-Output": {
+            /**
+             * Factor
+             * @default 3
+             */
+            factor: number;
+            /**
+             * Min Step
+             * @default 1
+             */
+            min_step: number;
+        };
         /** Queue */
         Queue: {
             /** Changed At */
@@ -7736,6 +8009,12 @@ export interface components {
              */
             state: "waiting" | "running" | "ended";
         };
+        /**
+         * Reading
+         * @description Which value of a metric counts: the last one that a trial logged, or the best.
+         * @enum {string}
+         */
+        Reading: "last" | "best";
         /**
          * Reconcile
          * @description One project by name; null: all that differ from the lake.
@@ -8263,6 +8542,175 @@ export interface components {
          * @enum {string}
          */
         RunState: "running" | "succeeded" | "failed" | "cancelled" | "lost";
+        /**
+         * Search
+         * @description `reasons` say what it is doing and why it waits. `best` is one trial, or several that none other dominates.
+         */
+        Search: {
+            /** Best */
+            best: components["schemas"]["Trial"][];
+            /** Counts */
+            counts: {
+                [key: string]: number;
+            };
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Id */
+            id: string;
+            job: components["schemas"]["JobSpec-Output"];
+            /** Max Failed */
+            max_failed: number | null;
+            /** Max Seconds */
+            max_seconds: number;
+            /** Max Trials */
+            max_trials: number;
+            method: components["schemas"]["Method"];
+            /** Name */
+            name: string;
+            /** Objectives */
+            objectives: components["schemas"]["SearchObjective"][];
+            /** Parallel */
+            parallel: number;
+            /** Parameters */
+            parameters: components["schemas"]["SearchParameter"][];
+            /** Project */
+            project: string;
+            pruning: components["schemas"]["Pruning-Output"] | null;
+            /** Reasons */
+            reasons: string[];
+            /** Seed */
+            seed: number;
+            state: components["schemas"]["SearchState"];
+            /** Trials */
+            trials: number;
+        };
+        /**
+         * SearchCreate
+         * @description `job` is what a trial runs; parameters stand in its command as `{name}`, or are appended as `--name VALUE`.
+         */
+        SearchCreate: {
+            /**
+             * Command Grid
+             * @default false
+             */
+            command_grid: boolean;
+            job: components["schemas"]["JobSpec-Input"];
+            /** Max Failed */
+            max_failed?: number | null;
+            /**
+             * Max Seconds
+             * @default 0
+             */
+            max_seconds: number;
+            /** Max Trials */
+            max_trials?: number | null;
+            /** @default tpe */
+            method: components["schemas"]["Method"];
+            /** Name */
+            name?: string | null;
+            /**
+             * Objectives
+             * @default []
+             */
+            objectives: components["schemas"]["SearchObjective"][];
+            /**
+             * Parallel
+             * @default 2
+             */
+            parallel: number;
+            /**
+             * Parameters
+             * @default []
+             */
+            parameters: components["schemas"]["SearchParameter"][];
+            pruning?: components["schemas"]["Pruning-Input"] | null;
+            /**
+             * Seed
+             * @default 0
+             */
+            seed: number;
+        };
+        /**
+         * SearchImportance
+         * @description How much of the differences in an objective each parameter explains; empty with fewer than four values.
+         *
+         *     `method` is `variance`: the share of variance that a parameter explains alone, of what all explain together.
+         */
+        SearchImportance: {
+            /** Items */
+            items: components["schemas"]["ParameterImportance"][];
+            /** Method */
+            method: string;
+            /** Objective */
+            objective: string | null;
+            /** Trials */
+            trials: number;
+        };
+        /** SearchObjective */
+        SearchObjective: {
+            /** @default minimize */
+            direction: components["schemas"]["Direction"];
+            /** Metric */
+            metric: string;
+            /** @default last */
+            reading: components["schemas"]["Reading"];
+            /** Target */
+            target?: number | null;
+        };
+        /**
+         * SearchParameter
+         * @description Either `values`, or `min` and `max`. Whole numbers make a range of whole numbers, unless `type` is float.
+         */
+        SearchParameter: {
+            /**
+             * Log
+             * @default false
+             */
+            log: boolean;
+            /** Max */
+            max?: number | null;
+            /** Min */
+            min?: number | null;
+            /** Name */
+            name: string;
+            /** Step */
+            step?: number | null;
+            /** Type */
+            type?: ("int" | "float") | null;
+            /**
+             * Values
+             * @default []
+             */
+            values: (boolean | number | string)[];
+            /**
+             * When
+             * @default {}
+             */
+            when: {
+                [key: string]: (boolean | number | string)[];
+            };
+        };
+        /**
+         * SearchPreview
+         * @description What it would run: `combinations` is null where there is no end of them.
+         */
+        SearchPreview: {
+            /** Combinations */
+            combinations: number | null;
+            /** First */
+            first: components["schemas"]["PreviewTrial"][];
+            /** Max Trials */
+            max_trials: number;
+        };
+        /**
+         * SearchState
+         * @enum {string}
+         */
+        SearchState: "running" | "paused" | "completed" | "failed" | "cancelled";
         /** Secret */
         Secret: {
             /** Changed At */
@@ -9013,6 +9461,50 @@ export interface components {
             /** Size */
             size: number;
         };
+        /**
+         * Trial
+         * @description One choice of parameters, run as one job. `values` has one number for each objective.
+         */
+        Trial: {
+            /** Created At */
+            created_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Job */
+            job: string | null;
+            /** Job State */
+            job_state?: string | null;
+            /**
+             * Newest
+             * @default {}
+             */
+            newest: {
+                [key: string]: number;
+            };
+            /** Number */
+            number: number;
+            /** Params */
+            params: {
+                [key: string]: boolean | number | string;
+            };
+            /** Problem */
+            problem: string | null;
+            /** Run */
+            run: string | null;
+            /** Started At */
+            started_at?: string | null;
+            state: components["schemas"]["TrialState"];
+            /**
+             * Values
+             * @default []
+             */
+            values: number[];
+        };
+        /**
+         * TrialState
+         * @enum {string}
+         */
+        TrialState: "waiting" | "running" | "succeeded" | "pruned" | "failed" | "cancelled";
         /**
          * TrialUrls
          * @description One object of the lake to write and read back; URLs that begin with `/` are the server's own.
@@ -14699,6 +15191,352 @@ export interface operations {
             };
         };
     };
+    create_search: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SearchCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Search"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_search: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                search: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Search"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_search: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                search: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_search: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                search: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Search"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_importance: {
+        parameters: {
+            query?: {
+                metric?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                search: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchImportance"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pause_search: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                search: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Search"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resume_search: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                search: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Search"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_trials: {
+        parameters: {
+            query?: {
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                desc?: boolean;
+                /** @description Most trials to return. */
+                limit?: number;
+                /** @description number, value, state, a metric, or a parameter. */
+                sort?: string;
+                state?: components["schemas"]["TrialState"][] | null;
+            };
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                search: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Trial_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_trial: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                number: number;
+                /** @description The project's name. */
+                project: string;
+                search: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trial"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    dry_run_search: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SearchCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchPreview"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_secrets: {
         parameters: {
             query?: {
@@ -15479,6 +16317,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Page_Run_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_searches: {
+        parameters: {
+            query?: {
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                /** @description Maximum number of items. */
+                limit?: number;
+                project?: string | null;
+                state?: components["schemas"]["SearchState"][] | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Search_"];
                 };
             };
             /** @description A problem */

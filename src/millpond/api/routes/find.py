@@ -20,5 +20,5 @@ def find_everything(
     q: Annotated[str, Query(max_length=200, description="A part of a name, `project/name`, `job#7`, or an id.")] = "",
     limit: Annotated[int, Query(ge=1, le=100, description="Most matches to return.")] = 20,
 ) -> FindResult:
-    """Find projects, datasets, commits, refs, jobs, runs, computes, volumes, sites and sources you may see."""
+    """Find projects, datasets, commits, refs, jobs, runs, searches, computes, volumes, sites and sources you see."""
     return FindResult(items=[Found.model_validate(item) for item in find.find(deps, actor, q, limit=limit)])

@@ -44,10 +44,14 @@ def with_params(job: JobSpec, params: Params) -> JobSpec:
 
 
 def job_of(search: Search, trial: Trial) -> JobSpec:
-    """What is submitted for a trial. Unless the job names an experiment, that of its run is called like the search."""
+    """What is submitted for a trial. Unless the job names an experiment, that of its run is called like the search.
+
+    Its script finds the parameters in its command, and in MILL_PARAMS as well.
+    """
     job = with_params(search.spec.job, trial.params)
     tags = {**job.tags, SEARCH_TAG: search.id, TRIAL_TAG: str(trial.number)}
-    return replace(job, tags=tags, experiment=job.experiment or search.name)
+    params = {**job.params, **trial.params}
+    return replace(job, tags=tags, params=params, experiment=job.experiment or search.name)
 
 
 def is_script(command: Sequence[str]) -> bool:

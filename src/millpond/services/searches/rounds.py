@@ -137,10 +137,10 @@ def _submit(deps: Deps, actor: Actor, project: Project, search: Search, trial: T
     spec = job_of(search, trial)
     name = f"{search.name}-{trial.number}"
     try:
-        submit.enqueue(deps, actor, project, spec, name=name[:_LONGEST_NAME], params=trial.params, also=take)
+        submit.enqueue(deps, actor, project, spec, name=name[:_LONGEST_NAME], also=take)
     except NameTaken:
         other = f"{search.name[:40]}-{search.id[:6]}-{trial.number}"
-        submit.enqueue(deps, actor, project, spec, name=other, params=trial.params, also=take)
+        submit.enqueue(deps, actor, project, spec, name=other, also=take)
 
 
 def _actor(deps: Deps, search: Search, project: Project) -> Actor:

@@ -15,6 +15,7 @@ import {
   IconTag,
   IconTimeline,
   IconUser,
+  IconZoomScan,
 } from "@tabler/icons-react";
 import type { Found } from "../../api/shapes";
 import { shortId } from "../../lib/names";
@@ -24,6 +25,7 @@ export const FOUND_ICONS: Record<Found["noun"], Icon> = {
   dataset: IconDatabase,
   job: IconPlayerPlay,
   run: IconTimeline,
+  search: IconZoomScan,
   compute: IconCpu,
   volume: IconRipple,
   site: IconMapPin,
