@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from millpond.client.rerun import rerun as rerun
     from millpond.client.run import Run as Run
     from millpond.client.run_tables import runs as runs
+    from millpond.client.searching import search as search
     from millpond.client.submitting import submit as submit
     from millpond.client.tracking import current_run as current_run
     from millpond.client.tracking import download_artifacts as download_artifacts
@@ -64,6 +65,7 @@ __all__ = [
     "progress",
     "rerun",
     "runs",
+    "search",
     "set_tag",
     "set_tags",
     "submit",
@@ -79,6 +81,7 @@ _HOMES = {
     "find": "find",
     "rerun": "rerun",
     "runs": "run_tables",
+    "search": "searching",
     "submit": "submitting",
 }
 
