@@ -148,7 +148,9 @@ def show(mill: Session, search: Name) -> None:
 def trials(
     mill: Session,
     search: Name,
-    sort: Annotated[str, typer.Option("--sort", help="number, value, state, a metric or a parameter.")] = "number",
+    sort: Annotated[
+        str, typer.Option("--sort", help="What to sort by: number, value, state, a metric or a parameter.")
+    ] = "number",
     desc: Annotated[bool, typer.Option("--desc", help="Largest first.")] = False,
     state: Annotated[TrialState | None, typer.Option("--state", help="Only trials in this state.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", help="Most trials to show.", min=1)] = 100,
