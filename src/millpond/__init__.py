@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from millpond.client.checkpoint import checkpoint as checkpoint
     from millpond.client.dataset import Dataset as Dataset
     from millpond.client.find import find as find
+    from millpond.client.model import Model as Model
+    from millpond.client.model import models as models
+    from millpond.client.model import register_model as register_model
     from millpond.client.rerun import rerun as rerun
     from millpond.client.run import Run as Run
     from millpond.client.run_tables import runs as runs
-    from millpond.client.searching import search as search
     from millpond.client.submitting import submit as submit
     from millpond.client.tracking import current_run as current_run
     from millpond.client.tracking import download_artifacts as download_artifacts
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Cached",
     "Dataset",
+    "Model",
     "Run",
     "__version__",
     "cache",
@@ -62,10 +65,11 @@ __all__ = [
     "log_param",
     "log_params",
     "log_table",
+    "models",
     "progress",
+    "register_model",
     "rerun",
     "runs",
-    "search",
     "set_tag",
     "set_tags",
     "submit",
@@ -75,13 +79,15 @@ __all__ = [
 _HOMES = {
     "Cached": "cached",
     "Dataset": "dataset",
+    "Model": "model",
     "Run": "run",
     "cache": "cached",
     "checkpoint": "checkpoint",
     "find": "find",
+    "models": "model",
+    "register_model": "model",
     "rerun": "rerun",
     "runs": "run_tables",
-    "search": "searching",
     "submit": "submitting",
 }
 

@@ -24,6 +24,7 @@ _MOST = 200
 
 # By metavar or help of a parameter; the first that matches.
 _NOUNS = (
+    ("model", re.compile(r"\bMODEL\b|^Model\b|^Name of the model")),
     ("dataset", re.compile(r"\bDATASET\b|^Dataset\b")),
     ("server", re.compile(r"NAME\|URL|^Server\b")),
     ("volume", re.compile(r"\bVOLUME\b|^Volume\b|^Name of the volume|^Only this volume")),
@@ -81,6 +82,8 @@ def names(noun: str, ctx: typer.Context, incomplete: str) -> Sequence[str]:
     if noun == "ref":
         copy = find_working_copy(Path.cwd())
         return _refs(target, copy.project, copy.dataset) if copy else []
+    if noun == "model":
+        return _items(target, "/models", "name", project=target.project)
     if noun in ("job", "run"):
         key = "name" if noun == "job" else "id"
         return list(dict.fromkeys(_items(target, f"/{noun}s", key, project=target.project)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, literal, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, func, literal, or_, select
 
 from millpond.db.tables import (
     commit,
@@ -27,6 +27,7 @@ from millpond.db.tables import (
 )
 from millpond.model.dataset import DatasetKind
 from millpond.model.find import FindText, Found, Match, Noun
+from millpond.model.names import MODEL_PREFIX
 
 Among = Collection[str] | None
 _MATCHES = (Match.EXACT, Match.PREFIX, Match.PART)
@@ -98,6 +99,22 @@ def searches(tx: Connection, asked: FindText, among: Among, limit: int) -> Itera
         rows += tx.execute(by_id.order_by(search.c.id).limit(limit))
     for row in {row.id: row for row in rows}.values():
         yield Found(Noun.SEARCH, row.id, row.name, _match(row, asked), row.project, None, row.state, row.at)
+
+
+def models(tx: Connection, asked: FindText, among: Among, limit: int) -> Iterator[Found]:
+    """By the name that people know, without the prefix of the dataset that holds them."""
+    if asked.number is not None:
+        return
+    name = func.substr(dataset.c.name, len(MODEL_PREFIX) + 1)
+    query: Select[Any] = select(
+        dataset.c.id, name.label("name"), dataset.c.description, dataset.c.active_at.label("at")
+    )
+    query = query.add_columns(project.c.name.label("project"), _rank(name, asked)).join(project)
+    query = query.where(_named(name, asked), *_only(dataset.c.project_id, among))
+    query = query.where(*_of_project(dataset.c.project_id, asked), dataset.c.kind == DatasetKind.MODEL.value)
+    query = query.where(dataset.c.deleted_at.is_(None), dataset.c.next_record > 0)
+    for row in tx.execute(query.order_by("rank", dataset.c.active_at.desc()).limit(limit)):
+        yield _found(Noun.MODEL, row, project=row.project, detail=row.description or None)
 
 
 def refs(tx: Connection, asked: FindText, among: Among, limit: int) -> Iterator[Found]:

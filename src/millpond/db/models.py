@@ -107,6 +107,11 @@ def version(tx: Connection, dataset_id: str, number: int, *, deleted: bool = Fal
     return found[0] if found else None
 
 
+def is_version(tx: Connection, dataset_id: str, commit_id: str) -> bool:
+    """True if the commit is a visible version of the model."""
+    return bool(versions(tx, [dataset_id], only=_version.c.commit_id == commit_id, limit=1))
+
+
 def versions(
     tx: Connection, dataset_ids: Collection[str], *, deleted: bool = False, only: ColumnElement[bool] | None = None,
     below: int | None = None, limit: int | None = None,

@@ -41,16 +41,6 @@ def check_alias(alias: str) -> str:
     return alias
 
 
-def split_written(text: str) -> tuple[str, str]:
-    """Model and version (a number, an alias or `latest`) of `model@3`; the newest version without one."""
-    name, at, version = text.rpartition("@")
-    if not at:
-        return text, LATEST
-    if not name or not version:
-        raise BadName(f"{text!r} is not a version of a model.", hint="Write it as MODEL@3 or MODEL@champion.")
-    return name, version
-
-
 def facts_document(name: str, number: int, facts: ModelFacts, tags: Mapping[str, str]) -> dict[str, Any]:
     """The facts as a commit's lineage holds them: no floats, because the lake's documents have none."""
     return {

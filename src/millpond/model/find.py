@@ -21,6 +21,7 @@ class Noun(StrEnum):
     JOB = "job"
     RUN = "run"
     SEARCH = "search"
+    MODEL = "model"
     COMPUTE = "compute"
     VOLUME = "volume"
     SITE = "site"

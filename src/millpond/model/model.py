@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from millpond.errors import BadName
 from millpond.model.dataset import Commit, Dataset
 from millpond.model.names import MODEL_PREFIX
 
@@ -186,3 +187,13 @@ class ModelView:
     aliases: Mapping[str, int]
     versions: int
     newest: ModelVersionView | None
+
+
+def split_written(text: str) -> tuple[str, str]:
+    """Model and version (a number, an alias or `latest`) of `model@3`; the newest version without one."""
+    name, at, version = text.rpartition("@")
+    if not at:
+        return text, LATEST
+    if not name or not version:
+        raise BadName(f"{text!r} is not a version of a model.", hint="Write it as MODEL@3 or MODEL@champion.")
+    return name, version

@@ -31,7 +31,7 @@ def find(deps: Deps, actor: Actor, text: str, *, limit: int) -> Sequence[Found]:
 
 def _found(tx: Connection, actor: Actor, asked: FindText, limit: int) -> Iterator[Found]:
     among = access.visible_projects(actor)
-    for look in (rows.projects, rows.datasets, rows.jobs, rows.runs, rows.searches):
+    for look in (rows.projects, rows.datasets, rows.jobs, rows.runs, rows.searches, rows.models):
         yield from look(tx, asked, among, limit)
     for look in (rows.imports, rows.refs, rows.commits):
         yield from look(tx, asked, among, limit)

@@ -924,6 +924,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List All Models
+         * @description Models of all projects one may see, by project and name.
+         */
+        get: operations["list_all_models"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/mounts": {
         parameters: {
             query?: never;
@@ -2047,6 +2067,192 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Models
+         * @description Models of a project, by name.
+         */
+        get: operations["list_models"];
+        put?: never;
+        /**
+         * Create Model
+         * @description A model without versions; registering a version creates its model, too.
+         */
+        post: operations["create_model"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/models/{model}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Model */
+        get: operations["get_model"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Model
+         * @description Into the bin, with all versions. Refused while jobs that have not ended use it; the answer says which.
+         */
+        delete: operations["delete_model"];
+        options?: never;
+        head?: never;
+        /**
+         * Change Model
+         * @description Rename it, describe it anew, set or remove tags.
+         */
+        patch: operations["change_model"];
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/models/{model}/aliases/{alias}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Model Alias
+         * @description The version that an alias points to.
+         */
+        get: operations["get_model_alias"];
+        /**
+         * Set Model Alias
+         * @description Let an alias point to a version, wherever it pointed before.
+         */
+        put: operations["set_model_alias"];
+        post?: never;
+        /** Delete Model Alias */
+        delete: operations["delete_model_alias"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/models/{model}/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare Versions
+         * @description Two versions (numbers or aliases) side by side: metrics, parameters, tags, signature, files.
+         */
+        get: operations["compare_versions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/models/{model}/undelete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Undelete Model
+         * @description Back from the bin: the one of that name that was deleted last.
+         */
+        post: operations["undelete_model"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/models/{model}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Model Versions
+         * @description Newest first.
+         */
+        get: operations["list_model_versions"];
+        put?: never;
+        /**
+         * Register Model Version
+         * @description The next version, durable when this returns. The model is created if there is none of that name.
+         */
+        post: operations["register_model_version"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/models/{model}/versions/{version}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Model Version
+         * @description A version by its number, an alias, or `latest`.
+         */
+        get: operations["get_model_version"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Model Version
+         * @description Into the bin. Aliases that point to it are removed.
+         */
+        delete: operations["delete_model_version"];
+        options?: never;
+        head?: never;
+        /**
+         * Change Model Version
+         * @description Describe it anew, move it to a stage, set or remove tags.
+         */
+        patch: operations["change_model_version"];
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/models/{model}/versions/{version}/undelete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Undelete Model Version
+         * @description Back from the bin, without its aliases.
+         */
+        post: operations["undelete_model_version"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/runs": {
         parameters: {
             query?: never;
@@ -2196,6 +2402,26 @@ export interface paths {
          * @description Every point of one metric, a page at a time.
          */
         get: operations["get_metric_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/runs/{run}/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Models Of Run
+         * @description Versions that were registered from a run, newest first.
+         */
+        get: operations["list_models_of_run"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3213,6 +3439,14 @@ export interface components {
              * @enum {string}
              */
             when: "success" | "any";
+        };
+        /**
+         * AliasPoint
+         * @description Where an alias is to point: a number, another alias, or `latest`.
+         */
+        AliasPoint: {
+            /** Version */
+            version: string;
         };
         /** Artifact */
         Artifact: {
@@ -6873,6 +7107,253 @@ export interface components {
             /** Ok */
             ok: boolean;
         };
+        /** Model */
+        Model: {
+            /** Aliases */
+            aliases: {
+                [key: string]: number;
+            };
+            /** Changed At */
+            changed_at: string;
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Dataset */
+            dataset: string;
+            /** Deleted At */
+            deleted_at?: string | null;
+            /** Description */
+            description: string;
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            newest: components["schemas"]["ModelVersion"] | null;
+            /** Project */
+            project: string;
+            /** Tags */
+            tags: {
+                [key: string]: string;
+            };
+            /** Versions */
+            versions: number;
+        };
+        /**
+         * ModelChange
+         * @description What is null stays as it is. A tag of null is removed.
+         */
+        ModelChange: {
+            /** Description */
+            description?: string | null;
+            /** Name */
+            name?: string | null;
+            /**
+             * Tags
+             * @default {}
+             */
+            tags: {
+                [key: string]: string | null;
+            };
+        };
+        /** ModelComparison */
+        ModelComparison: {
+            after: components["schemas"]["ModelVersion"];
+            before: components["schemas"]["ModelVersion"];
+            files: components["schemas"]["Diff"];
+            /** Metrics */
+            metrics: components["schemas"]["ValueDifference"][];
+            /** Params */
+            params: components["schemas"]["ValueDifference"][];
+            /** Signature */
+            signature: components["schemas"]["ValueDifference"][];
+            /** Tags */
+            tags: components["schemas"]["ValueDifference"][];
+        };
+        /** ModelCreate */
+        ModelCreate: {
+            /**
+             * Description
+             * @default
+             */
+            description: string;
+            /** Name */
+            name: string;
+            /**
+             * Tags
+             * @default {}
+             */
+            tags: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * ModelSource
+         * @description Where the files of a version are: exactly one of run, logged_model, commit, version, upload, uri.
+         */
+        ModelSource: {
+            /** Commit */
+            commit?: string | null;
+            /** Logged Model */
+            logged_model?: string | null;
+            /**
+             * Path
+             * @default
+             */
+            path: string;
+            /** Run */
+            run?: string | null;
+            /** Tree */
+            tree?: string | null;
+            /** Upload */
+            upload?: string | null;
+            /** Uri */
+            uri?: string | null;
+            /** Version */
+            version?: string | null;
+        };
+        /**
+         * ModelStage
+         * @description MLflow's words.
+         * @enum {string}
+         */
+        ModelStage: "None" | "Staging" | "Production" | "Archived";
+        /**
+         * ModelVersion
+         * @description One version. Its files are those of the tag `version` of the dataset `dataset`.
+         */
+        ModelVersion: {
+            /** Aliases */
+            aliases: string[];
+            /** Bytes */
+            bytes: number;
+            /** Changed At */
+            changed_at: string;
+            /** Code */
+            code?: string | null;
+            /** Commit */
+            commit: string;
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Dataset */
+            dataset: string;
+            /** Deleted At */
+            deleted_at?: string | null;
+            /** Description */
+            description: string;
+            /** Files */
+            files: number;
+            /**
+             * Flavors
+             * @default []
+             */
+            flavors: string[];
+            /**
+             * Inputs
+             * @default []
+             */
+            inputs: string[];
+            /** Job */
+            job?: string | null;
+            /** Metrics */
+            metrics: {
+                [key: string]: number | ("NaN" | "Infinity" | "-Infinity");
+            };
+            /** Model */
+            model: string;
+            /** Params */
+            params: {
+                [key: string]: string;
+            };
+            /** Project */
+            project: string;
+            /** Run */
+            run?: string | null;
+            /** Signature */
+            signature?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Signature Columns
+             * @default {}
+             */
+            signature_columns: {
+                [key: string]: string;
+            };
+            /** Source */
+            source: string;
+            stage: components["schemas"]["ModelStage"];
+            state: components["schemas"]["VersionState"];
+            /** Step */
+            step?: string | null;
+            /** Tags */
+            tags: {
+                [key: string]: string;
+            };
+            /** Version */
+            version: number;
+        };
+        /**
+         * ModelVersionChange
+         * @description What is null stays as it is. A tag of null is removed.
+         */
+        ModelVersionChange: {
+            /**
+             * Archive Others
+             * @default false
+             */
+            archive_others: boolean;
+            /** Description */
+            description?: string | null;
+            stage?: components["schemas"]["ModelStage"] | null;
+            /**
+             * Tags
+             * @default {}
+             */
+            tags: {
+                [key: string]: string | null;
+            };
+        };
+        /**
+         * ModelVersionCreate
+         * @description The next version of a model, which is created if there is none of that name.
+         */
+        ModelVersionCreate: {
+            /**
+             * Aliases
+             * @default []
+             */
+            aliases: string[];
+            /**
+             * Description
+             * @default
+             */
+            description: string;
+            /** Metrics */
+            metrics?: {
+                [key: string]: number;
+            } | null;
+            /** Params */
+            params?: {
+                [key: string]: string;
+            } | null;
+            /** Run */
+            run?: string | null;
+            /** Signature */
+            signature?: {
+                [key: string]: unknown;
+            } | null;
+            source: components["schemas"]["ModelSource"];
+            /**
+             * Tags
+             * @default {}
+             */
+            tags: {
+                [key: string]: string;
+            };
+        };
         /**
          * MoreNodes
          * @description Nodes to add. What is left out is taken from the node `like`, or from the largest one there is.
@@ -7100,7 +7581,7 @@ export interface components {
          * @description What can be found; among equally good matches, in this order.
          * @enum {string}
          */
-        Noun: "project" | "dataset" | "job" | "run" | "search" | "compute" | "volume" | "site" | "source" | "connection" | "tag" | "branch" | "commit" | "user";
+        Noun: "project" | "dataset" | "job" | "run" | "search" | "model" | "compute" | "volume" | "site" | "source" | "connection" | "tag" | "branch" | "commit" | "user";
         /**
          * Observed
          * @description Everything the agent sees, every time.
@@ -7277,6 +7758,20 @@ export interface components {
         Page_Member_: {
             /** Items */
             items: components["schemas"]["Member"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[Model] */
+        Page_Model_: {
+            /** Items */
+            items: components["schemas"]["Model"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[ModelVersion] */
+        Page_ModelVersion_: {
+            /** Items */
+            items: components["schemas"]["ModelVersion"][];
             /** Next */
             next?: string | null;
         };
@@ -9752,6 +10247,20 @@ export interface components {
             password: string;
         };
         /**
+         * ValueDifference
+         * @description A key of one or both versions; null: that version does not have it.
+         */
+        ValueDifference: {
+            /** After */
+            after: number | ("NaN" | "Infinity" | "-Infinity") | string | null;
+            /** Before */
+            before: number | ("NaN" | "Infinity" | "-Infinity") | string | null;
+            /** Differs */
+            differs: boolean;
+            /** Key */
+            key: string;
+        };
+        /**
          * Verification
          * @description How far the packs that a commit rests on were read back and every digest in them checked.
          */
@@ -9820,6 +10329,11 @@ export interface components {
              */
             missing_files: number;
         };
+        /**
+         * VersionState
+         * @enum {string}
+         */
+        VersionState: "ready" | "elsewhere" | "deleted";
         /** Volume */
         Volume: {
             /** Cached Commits */
@@ -12129,6 +12643,46 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_all_models: {
+        parameters: {
+            query?: {
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                /** @description Those in the bin instead. */
+                deleted?: boolean;
+                /** @description Maximum number of items. */
+                limit?: number;
+                /** @description Only those of this project. */
+                project?: string | null;
+                /** @description Part of the name. */
+                search?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Model_"];
+                };
             };
             /** @description A problem */
             default: {
@@ -14563,6 +15117,572 @@ export interface operations {
             };
         };
     };
+    list_models: {
+        parameters: {
+            query?: {
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                /** @description Those in the bin instead. */
+                deleted?: boolean;
+                /** @description Maximum number of items. */
+                limit?: number;
+                /** @description Part of the name. */
+                search?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Model_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ModelCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Model"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                model: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Model"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                model: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                model: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ModelChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Model"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_model_alias: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                alias: string;
+                model: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelVersion"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_model_alias: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                alias: string;
+                model: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AliasPoint"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelVersion"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_model_alias: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                alias: string;
+                model: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    compare_versions: {
+        parameters: {
+            query: {
+                after: string;
+                before: string;
+            };
+            header?: never;
+            path: {
+                model: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelComparison"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    undelete_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                model: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Model"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_model_versions: {
+        parameters: {
+            query?: {
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                /** @description Those in the bin instead. */
+                deleted?: boolean;
+                /** @description Maximum number of items. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                model: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_ModelVersion_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    register_model_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                model: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ModelVersionCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelVersion"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_model_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                model: string;
+                /** @description The project's name. */
+                project: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelVersion"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_model_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                model: string;
+                /** @description The project's name. */
+                project: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_model_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                model: string;
+                /** @description The project's name. */
+                project: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ModelVersionChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelVersion"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    undelete_model_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                model: string;
+                /** @description The project's name. */
+                project: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelVersion"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_runs: {
         parameters: {
             query?: {
@@ -14999,6 +16119,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SeriesPage"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_models_of_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_ModelVersion_"];
                 };
             };
             /** @description A problem */

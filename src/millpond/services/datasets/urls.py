@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
-from millpond.db import blobs, jobs, promised_pages, uploads
+from millpond.db import blobs, datasets, jobs, models, promised_pages, uploads
 from millpond.errors import Forbidden
 from millpond.lake.keys import ProjectKeys
-from millpond.model.dataset import Commit, Dataset, PackState
+from millpond.model.dataset import Commit, Dataset, DatasetKind, PackState
 from millpond.model.people import Actor, ActorKind
 from millpond.services.caches.fills import desired as desired_fills
 from millpond.services.commits.pages import page_ids
@@ -35,8 +35,10 @@ def check_may_know(deps: Deps, actor: Actor, commit: Commit) -> None:
 def _check_may_read(tx: Connection, actor: Actor, commit: Commit) -> None:
     if actor.kind is ActorKind.AGENT and not desired_fills.reads(tx, actor.agent_id, commit.id):
         raise Forbidden("An agent can only read the commits that it fills or verifies, and those it links from.")
-    if actor.kind is ActorKind.PLACEMENT and not (_is_output(actor, commit) or _is_input(tx, actor, commit)):
-        raise Forbidden("A job can only read its own inputs and outputs.")
+    if actor.kind is ActorKind.PLACEMENT and not (
+        _is_output(actor, commit) or _is_input(tx, actor, commit) or _is_model(tx, actor, commit)
+    ):
+        raise Forbidden("A job can only read its own inputs and outputs, and the models of its project.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,4 +128,15 @@ def _is_input(tx: Connection, actor: Actor, commit: Commit) -> bool:
     return job is not None and (
         commit.id in (job.spec.code_commit, job.status.environment_commit)
         or any(entry.commit_id == commit.id for entry in job.spec.inputs)
+    )
+
+
+def _is_model(tx: Connection, actor: Actor, commit: Commit) -> bool:
+    """A version of a model of the job's own project: scripts compare with the model that is in use."""
+    dataset = datasets.get(tx, commit.dataset_id)
+    return (
+        dataset is not None
+        and dataset.kind is DatasetKind.MODEL
+        and actor.role_in(dataset.project_id) is not None
+        and models.is_version(tx, dataset.id, commit.id)
     )

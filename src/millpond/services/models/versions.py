@@ -111,10 +111,9 @@ def _no_version(tx: Connection, model: Model, version: str, aliases: Mapping[str
             f"Model {model.written} has no versions yet.",
             hint=f"Register one: mill model register {model.name} --from …", noun="version", name=version,
         )  # fmt: skip
-    found = access.not_found(
-        "version", f"{model.name}@{version}", [f"{model.name}@{one}" for one in [*aliases, *known]]
-    )
+    found = access.not_found("version", version, [*aliases, *known])
+    listed = f"List them: mill model versions {model.name}"
     return NotFound(
-        f"Model {model.written} has no version {version!r}.", hint=found.hint, noun="version", name=version,
+        f"Model {model.written} has no version {version!r}.", hint=found.hint or listed, noun="version", name=version,
         near=found.details.get("near", []),
     )  # fmt: skip

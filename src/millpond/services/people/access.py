@@ -26,6 +26,8 @@ _LISTED_BY = {
     "join token": "mill compute tokens",
     "link": "mill link list",
     "member": "mill project members PROJECT",
+    "model": "mill model list",
+    "deleted model": "mill model list --deleted",
     "mount": "mill mount list",
     "path": "mill data ls DATASET@REF",
     "policy": "mill cache kept",
