@@ -4,6 +4,7 @@ import {
   IconBox,
   IconCloudDownload,
   IconCpu,
+  IconCube,
   IconDatabase,
   IconFolders,
   IconGitBranch,
@@ -26,6 +27,7 @@ export const FOUND_ICONS: Record<Found["noun"], Icon> = {
   job: IconPlayerPlay,
   run: IconTimeline,
   search: IconZoomScan,
+  model: IconCube,
   compute: IconCpu,
   volume: IconRipple,
   site: IconMapPin,
@@ -61,6 +63,12 @@ export function addressOf(found: Found) {
   switch (noun) {
     case "dataset":
       return { to: "/projects/$project/datasets/$dataset", params: { project, dataset: name } } as const;
+    case "model":
+      return {
+        to: "/projects/$project/datasets/$dataset",
+        params: { project, dataset: `.models.${name}` },
+        search: { tab: "commits" },
+      } as const;
     case "commit":
       return {
         to: "/projects/$project/datasets/$dataset",
