@@ -17,7 +17,8 @@ SHARED = sorted(path.name for path in (LIBRARY / "shared").iterdir() if path.suf
 
 
 @pytest.mark.parametrize("found", BUILT_IN, ids=[found.component.name for found in BUILT_IN])
-def test_it_passes_mill_library_test(found: FoundComponent) -> None:
+def test_it_passes_mill_library_test(found: FoundComponent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # tests run beside each other
     checks = list(check_component(found.folder, run_tests=False))
     failed = [f"{one.name}: {one.message}" for one in checks if one.state == FAILED]
     assert failed == []
