@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from millpond.client.flows.local_register import MODELS, register_locally
 from millpond.client.flows.local_step import LOG, LocalStep, LocalWork
 from millpond.decide.flows.check import check_flow
 from millpond.decide.flows.context import FlowContext
@@ -137,8 +138,14 @@ class _Runner:
 
     def _start(self, start: StepStart) -> None:
         run = replace(start.run, state=StepState.RUNNING)
+        work = self._work(start)
+        if not work.command:
+            # A component of category `register`: a server would do its work.
+            outputs = register_locally(self._base / FOLDER / MODELS, work)
+            self._change(replace(run, state=StepState.SUCCEEDED, outputs=outputs))
+            return
         try:
-            step = LocalStep(self._work(start))
+            step = LocalStep(work)
         except OSError as error:
             self._change(replace(run, state=StepState.FAILED, reason=f"Cannot start its command: {error}"))
             return

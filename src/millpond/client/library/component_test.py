@@ -50,7 +50,8 @@ def check_component(folder: Path, *, run_tests: bool = True) -> Iterator[Compone
         packages = ", ".join(lacking)
         yield ComponentCheck("example", SKIPPED, f"This Python lacks {packages}: pip install '{lacking[0]}'")
         return
-    yield _example(component, folder)
+    if component.example:
+        yield _example(component, folder)
     if run_tests and list(folder.glob("tests/test_*.py")):
         yield _own_tests(folder)
 

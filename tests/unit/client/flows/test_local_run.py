@@ -148,3 +148,16 @@ def test_bad_values_are_refused_before_anything_runs(
 def test_a_flow_with_problems_does_not_run(tmp_path: Path) -> None:
     with pytest.raises(Invalid, match=r"flow\.yaml:4:18"):
         run(tmp_path, "steps:\n  a: {component: nosuch@1}\n")
+
+
+def test_a_model_is_registered_in_a_folder(tmp_path: Path) -> None:
+    made = "(O/'m'/'1').mkdir();(O/'m'/'1'/'x').write_text('x')"
+    text = (
+        f"steps:\n  a: {{command: {python(made)}, outputs: {{m: {{type: model}}}}}}\n"
+        "  r:\n    component: register-model@1\n    inputs: {model: '${steps.a.outputs.m}'}\n"
+        "    params: {model: xray, alias: best}\n"
+    )
+    for version in (1, 2):
+        ended = run(tmp_path, text)
+        assert step(ended, "r").outputs == {"version": version}
+    assert (tmp_path / ".mill-flow" / "models" / "xray" / "best" / "1" / "x").read_text() == "x"

@@ -50,7 +50,7 @@ def start(work: Path, params: dict[str, Any], **more: str) -> subprocess.Popen[b
     given = {
         "MILL_PARAMS": str(work / "params.json"), "MILL_OUTPUT": str(work / "output"),
         "MILL_VALUES": str(work / "values.json"), "MILL_CHECKPOINT": str(work / "checkpoint"),
-        "MILL_INPUT_IMAGES": str(IMAGES["images"]),
+        **{f"MILL_INPUT_{name.upper()}": str(path) for name, path in IMAGES.items()},
     }  # fmt: skip
     with (work / "log.txt").open("ab") as log:
         return subprocess.Popen(
