@@ -25,6 +25,7 @@ export default defineConfig({
             { name: "comparison", test: /node_modules\/diff\// },
             { name: "parquet", test: /node_modules\/(hyparquet|hyparquet-compressors|fzstd|hysnappy)\// },
             { name: "markdown", test: /node_modules\/marked\// },
+            { name: "figures", test: /node_modules\/(echarts|zrender)\// },
             { name: "terminal", test: /node_modules\/@xterm\// },
             {
               name: "mantine",
@@ -33,7 +34,7 @@ export default defineConfig({
             { name: "vendor", test: /node_modules/ },
             {
               name: "shared",
-              test: /src\/(api|components|hooks|lib)\/(?!curves\/|(Chart|ChartTable|Plot|Readout)\.tsx)/,
+              test: /src\/(api|components|hooks|lib)\/(?!curves\/|figures\/|(Chart|ChartTable|Plot|Readout)\.tsx)/,
               minShareCount: 2,
             },
           ],

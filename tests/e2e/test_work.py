@@ -50,9 +50,9 @@ def test_a_job_documents_itself_while_it_runs(screen: Screen, job: tuple[str, Pa
     chart = page.get_by_test_id("chart").filter(has_text="loss")
     expect(chart.get_by_role("group", name="Latest values")).to_contain_text("0.05", timeout=60_000)
     chart.locator(".u-over").hover()
-    expect(chart.get_by_role("group", name="Values at the cursor")).to_contain_text(re.compile(r"step \d"))
+    expect(chart.locator(".curve-tooltip")).to_contain_text(re.compile(r"step \d"))
     chart.get_by_role("button", name="Show loss as a table").click()
-    expect(chart.get_by_role("row", name="19 0.05")).to_be_visible()
+    expect(chart.get_by_role("row", name="step 19 0.05")).to_be_visible()
     page.get_by_role("tab", name="Overview").click()
     expect(page.get_by_role("table", name="Parameters")).to_contain_text("128")
 

@@ -86,6 +86,8 @@ def test_a_chart_is_thinned_with_its_spike_and_exact_on_zoom(maria: httpx.Client
     assert (whole["total"], len(whole["steps"]) <= 50, 9.0 in whole["values"]) == (30_000, True, True)
     (zoomed,) = maria.post(f"{RUNS}/metrics", json={**asked, "start": 22_200, "end": 22_240}).json()["items"]
     assert (zoomed["steps"], zoomed["total"]) == (list(range(22_200, 22_241)), 41)
+    (timeless,) = maria.post(f"{RUNS}/metrics", json={**asked, "times": False}).json()["items"]
+    assert (timeless["times"], timeless["values"]) == ([], whole["values"])
 
 
 def test_history_is_paged_and_exact_whatever_the_order_of_writers(maria: httpx.Client) -> None:

@@ -12,7 +12,6 @@ import { queries, signedOut } from "./api/client";
 import type { DatasetFilter } from "./api/datasets";
 import type { JobFilter } from "./api/jobs";
 import { ApiError } from "./api/problem";
-import type { RunFilter } from "./api/runs";
 import { sessionQuery } from "./api/session";
 import { ErrorPage } from "./components/ErrorPage";
 import { NotFound } from "./components/NotFound";
@@ -23,8 +22,10 @@ import { basePath } from "./lib/base";
 import { count, flag, oneOf, ownPath, text } from "./lib/search";
 import { USAGE_RANGES, type UsageRange } from "./pages/Cache/parts/ranges";
 import { CACHE_TABS, type CacheTab, VOLUME_TABS, type VolumeTab } from "./pages/Cache/tabs";
+import { readCompareSearch } from "./pages/Compare/tabs";
 import { JOB_KINDS, JOB_STATES } from "./pages/Job/parts/states";
 import { PROJECT_TABS, type ProjectTab } from "./pages/Project/tabs";
+import { type RunListSearch, readRunSearch } from "./pages/Run/search";
 import { RUN_TABS, type RunSearch } from "./pages/Run/tabs";
 import { Login } from "./pages/Session/Login";
 import { SHARES_RANGES, SHARES_TABS, type SharesSearch } from "./pages/Shares/tabs";
@@ -202,11 +203,9 @@ const job = createRoute({
 const runs = createRoute({
   getParentRoute: () => signedIn,
   path: "/runs",
-  validateSearch: (raw: Raw): RunFilter & PageSearch => ({
+  validateSearch: (raw: Raw): RunListSearch & PageSearch => ({
+    ...readRunSearch(raw),
     page: count(raw, "page"),
-    project: text(raw, "project"),
-    experiment: text(raw, "experiment"),
-    deleted: flag(raw, "deleted"),
   }),
   beforeLoad: narrowTo("/runs"),
   component: lazyRouteComponent(() => import("./pages/Run/List"), "RunList"),
@@ -217,6 +216,13 @@ const run = createRoute({
   path: "/projects/$project/runs/$run",
   validateSearch: runSearch,
   component: lazyRouteComponent(() => import("./pages/Run/Details"), "RunDetails"),
+});
+
+const compare = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/projects/$project/runs/compare",
+  validateSearch: readCompareSearch,
+  component: lazyRouteComponent(() => import("./pages/Compare/Compare"), "Compare"),
 });
 
 const computes = createRoute({
@@ -307,6 +313,7 @@ const pages = [
   job,
   runs,
   run,
+  compare,
   computes,
   compute,
   shares,

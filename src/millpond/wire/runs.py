@@ -152,7 +152,7 @@ class Series(Response):
     key: str
     steps: list[int]
     values: list[Number]
-    # Milliseconds since 1970.
+    # Milliseconds since 1970; empty if they were not asked for.
     times: list[int]
     # How many points there are between the steps that were asked for.
     total: int
@@ -177,6 +177,8 @@ class SeriesAsked(Request):
     limit: int = Field(default=1000, ge=4, le=100_000)
     start: int | None = None
     end: int | None = None
+    # False leaves out the times of points: charts by step do not need them.
+    times: bool = True
 
 
 class RunsAsked(Request):

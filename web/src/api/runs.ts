@@ -1,4 +1,4 @@
-import { queryOptions, useMutation } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions, useMutation } from "@tanstack/react-query";
 import { api, queries, take } from "./client";
 import { refreshJobs } from "./jobs";
 import { byPage, paged } from "./paging";
@@ -12,6 +12,9 @@ export interface RunFilter {
   project?: string;
   experiment?: string;
   deleted?: boolean;
+  /** In the filter language, like `metrics.acc > 0.9`. */
+  filter?: string;
+  sort?: string;
 }
 
 export const runPages = (filter: RunFilter) =>
@@ -55,6 +58,20 @@ export function useChangeRun({ project, run }: RunPlace) {
     onSettled: refreshJobs,
   });
 }
+
+export const comparisonQuery = (project: string, runs: readonly string[]) =>
+  queryOptions({
+    queryKey: ["runs", "comparison", runs, project],
+    queryFn: () =>
+      take(
+        api.POST("/api/v1/projects/{project}/runs/compare", {
+          params: { path: { project } },
+          body: { runs: [...runs] },
+        }),
+      ),
+    // Taking a run out or adding one leaves the others where they are.
+    placeholderData: keepPreviousData,
+  });
 
 /** The dataset that holds the artifacts of a project's runs; a run's id names its newest commit there. */
 export const ARTIFACTS = ".artifacts";

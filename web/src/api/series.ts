@@ -1,6 +1,6 @@
 /** Points of metrics for charts: of one or many runs, thinned by the server, exact for a stretch that is short. */
 import { queryOptions } from "@tanstack/react-query";
-import { batching } from "../lib/batching";
+import { atMost, batching } from "../lib/batching";
 import { api, take } from "./client";
 import type { Series } from "./shapes";
 
@@ -11,11 +11,14 @@ export interface SeriesAsked {
   /** Steps, both included; without them all. */
   start?: number;
   end?: number;
+  /** Whether the times of points are needed; a third less comes without. */
+  times?: boolean;
 }
 
 interface About {
   project: string;
   runs: readonly string[];
+  times: boolean;
   start?: number;
   end?: number;
   limit: number;
@@ -26,25 +29,30 @@ const POINTS = 60_000;
 /** So many series are asked for at once: what a chart needs comes before all charts have come. */
 const SERIES = 120;
 
+/** Two at a time: the first chart is there while the server reads the next. */
+const inTurn = atMost(2);
+
 const asked = batching(
   ({ project, runs, ...rest }: About, keys: string[]) =>
-    take(
-      api.POST("/api/v1/projects/{project}/runs/metrics", {
-        params: { path: { project } },
-        body: { runs: [...runs], keys, ...rest },
-      }),
-    ).then((list): readonly Series[] => list.items),
+    inTurn(() =>
+      take(
+        api.POST("/api/v1/projects/{project}/runs/metrics", {
+          params: { path: { project } },
+          body: { runs: [...runs], keys, ...rest },
+        }),
+      ).then((list): readonly Series[] => list.items),
+    ),
   (items, keys) => items.filter((series) => keys.includes(series.key)),
   ({ runs }) => Math.min(100, Math.ceil(SERIES / runs.length)),
 );
 
 /** The third part of the key is what an event about a run makes stale. */
-export const seriesQuery = ({ project, runs, keys, start, end }: SeriesAsked) =>
+export const seriesQuery = ({ project, runs, keys, start, end, times = false }: SeriesAsked) =>
   queryOptions({
-    queryKey: ["runs", "series", runs.length === 1 ? runs[0] : runs, project, keys, start, end],
+    queryKey: ["runs", "series", runs.length === 1 ? runs[0] : runs, project, keys, start, end, times],
     queryFn: () => {
       const limit = Math.min(1500, Math.max(150, Math.floor(POINTS / runs.length)));
-      return asked({ project, runs, start, end, limit }, keys);
+      return asked({ project, runs, start, end, limit, times }, keys);
     },
     enabled: runs.length > 0 && keys.length > 0,
   });

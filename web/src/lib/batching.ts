@@ -58,3 +58,20 @@ function parts<Answer>(waiting: readonly Waiting<Answer>[], most: number): Waiti
   }
   return found;
 }
+
+/** Runs so many of the given tasks at once; the others wait in their order. */
+export function atMost(count: number) {
+  let active = 0;
+  const waiting: (() => void)[] = [];
+  return async <Answer>(task: () => Promise<Answer>): Promise<Answer> => {
+    if (active >= count) await new Promise<void>((resolve) => waiting.push(resolve));
+    else active++;
+    try {
+      return await task();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else active--;
+    }
+  };
+}

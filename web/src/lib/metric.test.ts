@@ -33,8 +33,8 @@ it("puts charts under what stands before their first slash, in natural order", (
     {
       name: "",
       groups: [
-        { name: "acc", keys: ["acc"] },
         { name: "loss", keys: ["loss", "train/loss", "val/loss"] },
+        { name: "acc", keys: ["acc"] },
       ],
     },
     {

@@ -49,7 +49,7 @@ export function splitOf(key: string): number {
   );
 }
 
-/** Keys by chart, charts by section; sections and charts by name, those without a section first. */
+/** Keys by chart, charts by section; both by name, but first what has no section, and charts of several keys. */
 export function sectionsOf(keys: readonly string[]): Section[] {
   const groups = new Map<string, string[]>();
   for (const key of keys) {
@@ -57,13 +57,20 @@ export function sectionsOf(keys: readonly string[]): Section[] {
     groups.set(base, [...(groups.get(base) ?? []), key]);
   }
   const sections = new Map<string, KeyGroup[]>();
-  for (const name of [...groups.keys()].sort(byName)) {
+  for (const name of [...groups.keys()].sort(
+    (a, b) => worthOf(groups, b) - worthOf(groups, a) || byName(a, b),
+  )) {
     const slash = name.indexOf("/");
     const section = slash > 0 ? name.slice(0, slash) : "";
     const sorted = (groups.get(name) ?? []).sort((a, b) => splitOf(a) - splitOf(b) || byName(a, b));
     sections.set(section, [...(sections.get(section) ?? []), { name, keys: sorted }]);
   }
   return [...sections.keys()].sort(byName).map((name) => ({ name, groups: sections.get(name) ?? [] }));
+}
+
+/** What was measured on several kinds of data is what people look for first. */
+function worthOf(groups: ReadonlyMap<string, readonly string[]>, name: string): number {
+  return (groups.get(name)?.length ?? 0) > 1 ? 1 : 0;
 }
 
 const collator = new Intl.Collator("en", { numeric: true });

@@ -103,7 +103,7 @@ def get_metrics_of_runs(body: wire.SeriesAsked, scope: Viewer, deps: DepsOf) -> 
         deps, scope.actor, scope.project, list(dict.fromkeys(body.runs)), keys=body.keys, limit=body.limit,
         start=body.start, end=body.end,
     )  # fmt: skip
-    return shapes.series_list(found)  # type: ignore[return-value]
+    return shapes.series_list(found, times=body.times)  # type: ignore[return-value]
 
 
 @router.post("/projects/{project}/runs/compare")

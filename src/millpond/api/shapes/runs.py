@@ -64,7 +64,7 @@ def run_report(body: wire.RunBatch) -> RunReport:
     )  # fmt: skip
 
 
-def series_list(found: Sequence[Series], following: str | None = None) -> Response:
+def series_list(found: Sequence[Series], following: str | None = None, *, times: bool = True) -> Response:
     """A `wire.SeriesList`, written straight from the columns: a chart of 100 runs is a hundred thousand numbers."""
     items = [
         {
@@ -72,7 +72,7 @@ def series_list(found: Sequence[Series], following: str | None = None) -> Respon
             "key": series.key,
             "steps": series.points.steps.tolist(),
             "values": _numbers(series.points.values),
-            "times": series.points.times.tolist(),
+            "times": series.points.times.tolist() if times else [],
             "total": series.total,
         }
         for series in found

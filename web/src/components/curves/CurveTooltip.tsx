@@ -7,7 +7,7 @@ import { formatPlace } from "./axes";
 import { type Cursor, useCursor } from "./cursor";
 import { LineSample } from "./LineSample";
 
-const [MOST_HERE, MOST_ELSEWHERE] = [12, 6];
+const [MOST_HERE, MOST_ELSEWHERE] = [10, 4];
 
 interface Props {
   id: string;

@@ -16,12 +16,14 @@ import { Status } from "../../components/Status";
 import { TextLink } from "../../components/TextLink";
 import { Time } from "../../components/Time";
 import { formatMetric } from "../../lib/metric";
+import { ChosenBar, ChosenRuns, RunChoice } from "./parts/ChosenRuns";
 import { startOf } from "./parts/start";
 
 const route = getRouteApi("/in/runs");
 const column = createColumnHelper<Run>();
 
 const COLUMNS = [
+  column.display({ id: "chosen", header: "Select", cell: ({ row }) => <RunChoice run={row.original} /> }),
   column.accessor("name", { header: "Name", cell: ({ row }) => <RunLink run={row.original} /> }),
   column.accessor((run) => run.job_state ?? run.state, {
     id: "state",
@@ -48,10 +50,14 @@ const COLUMNS = [
 ];
 
 export function RunList() {
-  const { page, ...filter } = route.useSearch();
+  const { page, chosen, ...filter } = route.useSearch();
+  const ids = chosen?.split(",") ?? [];
   const navigate = route.useNavigate();
-  const change = (part: typeof filter) => navigate({ search: { ...filter, ...part }, replace: true });
-  const narrowed = filter.project || filter.experiment || filter.deleted;
+  const change = (part: Partial<typeof filter>) =>
+    navigate({ search: { ...filter, chosen, ...part }, replace: true });
+  const choose = (next: string[]) =>
+    navigate({ search: { ...filter, page, chosen: next.join(",") || undefined }, replace: true });
+  const narrowed = filter.project || filter.experiment || filter.filter || filter.deleted;
   return (
     <>
       <PageHeader title="Runs" />
@@ -60,6 +66,16 @@ export function RunList() {
           label="Experiment"
           value={filter.experiment ?? ""}
           onChange={(experiment) => change({ experiment: experiment || undefined })}
+        />
+        <Filter
+          label="Filter: metrics.acc > 0.9"
+          value={filter.filter ?? ""}
+          onChange={(text) => change({ filter: text.trim() || undefined })}
+        />
+        <Filter
+          label="Sort: metrics.acc desc"
+          value={filter.sort ?? ""}
+          onChange={(text) => change({ sort: text.trim() || undefined })}
         />
         <ProjectSelect value={filter.project} onChange={(project) => change({ project })} />
         <Switch
@@ -72,17 +88,25 @@ export function RunList() {
         list={`runs ${JSON.stringify(filter)}`}
         query={runPages(filter)}
         page={page}
-        onTurn={(number) => navigate({ search: { ...filter, page: number } })}
+        onTurn={(number) => navigate({ search: { ...filter, chosen, page: number } })}
+        inOrder={!filter.sort}
         empty={narrowed ? <Text>No matching runs.</Text> : <NoRuns />}
       >
         {(runs) => (
-          <Paper withBorder>
-            <DataTable label="Runs" rows={runs} columns={COLUMNS} rowId={(run) => run.id} />
-          </Paper>
+          <ChosenRuns value={{ ids, project: filter.project ?? projectOf(runs, ids), onChange: choose }}>
+            <ChosenBar />
+            <Paper withBorder>
+              <DataTable label="Runs" rows={runs} columns={COLUMNS} rowId={(run) => run.id} />
+            </Paper>
+          </ChosenRuns>
         )}
       </Pages>
     </>
   );
+}
+
+function projectOf(runs: readonly Run[], ids: readonly string[]): string | undefined {
+  return runs.find((run) => ids.includes(run.id))?.project;
 }
 
 function RunLink({ run }: { run: Run }) {

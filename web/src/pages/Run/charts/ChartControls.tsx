@@ -1,7 +1,7 @@
 import { Group, SegmentedControl, Slider, Switch, Text, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { IconSearch } from "@tabler/icons-react";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { AXIS_NAMES } from "../../../components/curves/axes";
 import { X_AXES, type XAxis } from "../../../lib/curves";
 import type { ChartSettings } from "./settings";
@@ -11,10 +11,11 @@ interface Props {
   onChange: (part: ChartSettings) => void;
   /** How many keys there are to search in. */
   keys: number;
+  children?: ReactNode;
 }
 
 /** What all charts of a board have in common: axis, smoothing, scale, and which of them are shown. */
-export function ChartControls({ settings, onChange, keys }: Props) {
+export function ChartControls({ settings, onChange, keys, children }: Props) {
   const [smooth, setSmooth] = useState(settings.smooth ?? 0);
   const [text, setText] = useState(settings.keys ?? "");
   const tell = useDebouncedCallback(onChange, 150);
@@ -62,6 +63,7 @@ export function ChartControls({ settings, onChange, keys }: Props) {
         checked={!!settings.log}
         onChange={(event) => onChange({ log: event.currentTarget.checked || undefined })}
       />
+      {children}
     </Group>
   );
 }

@@ -1,7 +1,7 @@
 import { Button, Group, Text, UnstyledButton } from "@mantine/core";
 import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { useMemo, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import { seriesQuery } from "../../../api/series";
 import { CursorContext, CursorStore } from "../../../components/curves/cursor";
 import { type Section, sectionsOf } from "../../../lib/metric";
@@ -25,10 +25,12 @@ interface Props {
   live: boolean;
   /** Shared with others that point at runs, like a row of names. */
   cursor?: CursorStore;
+  /** More settings, beside those of all boards. */
+  children?: ReactNode;
 }
 
 /** A chart for each metric of one or many runs, under one cursor. Keys of the same name on other data share a chart. */
-export function MetricBoard({ project, runs, keys, settings, onSettings, live, cursor }: Props) {
+export function MetricBoard({ project, runs, keys, settings, onSettings, live, cursor, children }: Props) {
   const [own] = useState(() => new CursorStore());
   const sections = useMemo(() => sectionsOf(keys.filter(matching(settings.keys))), [keys, settings.keys]);
   const axis = settings.x ?? "step";
@@ -38,7 +40,9 @@ export function MetricBoard({ project, runs, keys, settings, onSettings, live, c
   const common = { project, runs, live, axis, smooth, epochs, log: !!settings.log };
   return (
     <CursorContext value={cursor ?? own}>
-      <ChartControls settings={settings} onChange={onSettings} keys={keys.length} />
+      <ChartControls settings={settings} onChange={onSettings} keys={keys.length}>
+        {children}
+      </ChartControls>
       {without > 0 && (
         <Text size="xs" c="dimmed" mb="xs">
           {plural(without, "run has", "runs have")} no metric named epoch: steps are shown instead.

@@ -33,7 +33,8 @@ function Seen({ project, group, runs, log, live, axis, smooth, epochs }: Props) 
   const [zoom, setZoom] = useState<Range | null>(null);
   const [ownLog, setOwnLog] = useState<boolean | null>(null);
   const ids = useMemo(() => runs.map((run) => run.id), [runs]);
-  const asked = { project, runs: ids, keys: group.keys };
+  const times = axis === "time" || axis === "relative";
+  const asked = { project, runs: ids, keys: group.keys, times };
   const refetchInterval = live ? 5_000 : false;
   const whole = useQuery({ ...seriesQuery(asked), placeholderData: keepPreviousData, refetchInterval });
   const drawn = useMemo(() => ({ axis, smooth, epochs }), [axis, smooth, epochs]);

@@ -1,0 +1,24 @@
+/** The part of ECharts that the page uses, in a file of its own: it is loaded by those who look at such figures. */
+import { ParallelChart, ScatterChart } from "echarts/charts";
+import {
+  DataZoomInsideComponent,
+  GridComponent,
+  ParallelComponent,
+  TooltipComponent,
+  VisualMapContinuousComponent,
+} from "echarts/components";
+import { init, use } from "echarts/core";
+import { CanvasRenderer } from "echarts/renderers";
+
+use([
+  ParallelChart,
+  ScatterChart,
+  DataZoomInsideComponent,
+  GridComponent,
+  ParallelComponent,
+  TooltipComponent,
+  VisualMapContinuousComponent,
+  CanvasRenderer,
+]);
+
+export { init };
