@@ -9264,6 +9264,11 @@ export interface components {
             runs: string[];
             /** Start */
             start?: number | null;
+            /**
+             * Times
+             * @default true
+             */
+            times: boolean;
         };
         /** SeriesList */
         SeriesList: {
