@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from millpond.client.checkpoint import checkpoint as checkpoint
     from millpond.client.dataset import Dataset as Dataset
     from millpond.client.find import find as find
+    from millpond.client.lineage import lineage as lineage
     from millpond.client.model import Model as Model
     from millpond.client.model import models as models
     from millpond.client.model import register_model as register_model
@@ -53,6 +54,7 @@ __all__ = [
     "find",
     "finish",
     "init",
+    "lineage",
     "list_artifacts",
     "log_artifact",
     "log_artifacts",
@@ -86,6 +88,7 @@ _HOMES = {
     "find": "find",
     "models": "model",
     "register_model": "model",
+    "lineage": "lineage",
     "rerun": "rerun",
     "runs": "run_tables",
     "submit": "submitting",

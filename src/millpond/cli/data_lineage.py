@@ -8,8 +8,9 @@ import typer
 
 from millpond.cli.command import command
 from millpond.cli.dataset_argument import named
+from millpond.cli.lineage_tree import show_graph
 from millpond.cli.session import Session
-from millpond.client.lineage import get_lineage
+from millpond.client.lineage import get_graph, get_lineage
 from millpond.model.lineage import LineageDirection
 from millpond.wire.lineage import Lineage, LineageCommit, LineageStep
 
@@ -28,6 +29,9 @@ def show_lineage(
     down: Annotated[bool, typer.Option("--down", help="Only what was made from it.")] = False,
     depth: Annotated[int, typer.Option("--depth", help="How many commits away to look.", min=1, max=50)] = 3,
     limit: Annotated[int, typer.Option("--limit", "-n", help="Most steps to show of each.", min=1, max=1000)] = 100,
+    graph: Annotated[
+        bool, typer.Option("--graph", help="Show runs and commits as a tree; with --json, as nodes and edges.")
+    ] = False,
 ) -> None:
     """Show what made a commit, and what was made from it.
 
@@ -35,6 +39,13 @@ def show_lineage(
     """
     ref = named(mill, written)
     both = up == down
+    if graph:
+        way = "both" if both else "up" if up else "down"
+        commit = f"{ref.project}/{ref.dataset}@{ref.ref}"
+        # A step of the graph leads from a commit to a run, or from a run to a commit.
+        steps = min(2 * depth, 20)
+        show_graph(mill, get_graph(mill.api, ref.project, commit=commit, direction=way, depth=steps, limit=limit))
+        return
     wanted = [way for way, asked in ((LineageDirection.UP, up), (LineageDirection.DOWN, down)) if asked or both]
     found = [get_lineage(mill.api, ref.project, ref.dataset, ref.ref, way, depth=depth, limit=limit) for way in wanted]
     if mill.out.as_json:

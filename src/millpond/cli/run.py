@@ -12,6 +12,7 @@ import typer
 
 from millpond.cli import run_changes
 from millpond.cli.command import command
+from millpond.cli.lineage_tree import show_graph
 from millpond.cli.output import Column
 from millpond.cli.progress import Meter, tell
 from millpond.cli.run_arguments import Columns, Experiment, Filter, Limit, RunId, RunIds, Sort, split_columns
@@ -19,6 +20,7 @@ from millpond.cli.session import Session
 from millpond.cli.values import Bytes
 from millpond.client.artifacts import download_artifacts, list_artifacts
 from millpond.client.credentials import spool_dir
+from millpond.client.lineage import get_graph
 from millpond.client.run_tables import cell
 from millpond.client.runs import (
     compare_runs,
@@ -219,6 +221,24 @@ def download(
     mill.out.note(
         f"Downloaded {format_count(len(found), 'file')}, {size}, to {to}." if found else "This run has no artifacts."
     )
+
+
+@command(app, "lineage")
+def lineage(
+    mill: Session,
+    run: RunId,
+    up: Annotated[bool, typer.Option("--up", help="Only what it was made from.")] = False,
+    down: Annotated[bool, typer.Option("--down", help="Only what was made of it.")] = False,
+    depth: Annotated[int, typer.Option("--depth", help="Maximum number of steps.", min=1, max=20)] = 4,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Maximum number of nodes.", min=1, max=2000)] = 200,
+) -> None:
+    """Show the data and code a run was made from, and what was made of its results.
+
+    Example: mill run lineage 3fa2c1d0 --up
+    """
+    found = find_run(mill.api, mill.project, run)
+    way = "both" if up == down else "up" if up else "down"
+    show_graph(mill, get_graph(mill.api, mill.project, run=found.id, direction=way, depth=depth, limit=limit))
 
 
 @command(app, "upload")

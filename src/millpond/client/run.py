@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, SupportsFloat
+from typing import TYPE_CHECKING, Any, Protocol, SupportsFloat
 
 from millpond.client import media
 from millpond.client.credentials import ServerTarget, spool_dir
@@ -35,6 +35,9 @@ from millpond.model.ids import new_id
 from millpond.model.run import MAX_KEY, MAX_NAME, MAX_VALUE_BYTES, RunState
 from millpond.model.series import LEAST_STEP, MOST_STEP
 from millpond.wire.runs import Artifact, RunCreate
+
+if TYPE_CHECKING:
+    from millpond.wire.lineage import LineageGraph
 
 EXIT_SECONDS = 5.0
 ANSWER_SECONDS = 20.0
@@ -166,6 +169,13 @@ class Run:
         with self._api() as api:
             download_artifacts(api, self.project, self.id, Path(to), path=path)
         return Path(to)
+
+    def lineage(self, direction: str = "both", *, depth: int = 4, limit: int = 200) -> LineageGraph:
+        """The graph around this run: the commits it read and made, and so on; as `millpond.lineage`."""
+        from millpond.client.lineage import get_graph  # noqa: PLC0415
+
+        with self._api() as api:
+            return get_graph(api, self.project, run=self.id, direction=direction, depth=depth, limit=limit)
 
     def rerun(self, set: Mapping[str, Any] | None = None, **otherwise: Any) -> Any:
         """Make this run again as a job, with some parameters set otherwise: as `millpond.rerun`, which see."""

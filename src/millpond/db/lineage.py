@@ -59,6 +59,20 @@ def forget_job(tx: Connection, job_id: str) -> None:
     tx.execute(_edge.delete().where(_edge.c.maker_id == job_id, _READ_BY_JOB))
 
 
+def forget_run(tx: Connection, run_id: str) -> None:
+    """The run is gone. What it made keeps its lineage."""
+    read = and_(_edge.c.maker_kind == "run", _edge.c.made_id.is_(None))
+    tx.execute(_edge.delete().where(_edge.c.maker_id == run_id, read))
+
+
+def read_by_run(tx: Connection, run_id: str) -> frozenset[str]:
+    """Commits that the script of a run has read."""
+    query = select(_edge.c.source_id).where(
+        _edge.c.maker_id == run_id, _edge.c.maker_kind == "run", _edge.c.made_id.is_(None)
+    )
+    return frozenset(tx.scalars(query))
+
+
 def is_named_by_job(tx: Connection, commit_id: str, *, besides: str) -> bool:
     """True if a job other than `besides` reads this commit, runs it or made it."""
     reads = and_(_edge.c.source_id == commit_id, _READ_BY_JOB)

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, bindparam, func, select, tuple_
 
+from millpond.db import lineage
 from millpond.db.tables import job, project, run, run_record, run_writer
 from millpond.model.documents import from_document, to_document
 from millpond.model.job import JobState
@@ -68,6 +69,7 @@ def end(tx: Connection, run_id: str, state: RunState, ended_at: datetime) -> Non
 
 def delete(tx: Connection, run_id: str) -> None:
     tx.execute(run.delete().where(run.c.id == run_id))
+    lineage.forget_run(tx, run_id)
 
 
 def ids(tx: Connection, project_id: str, *, limit: int = 1000) -> Sequence[str]:

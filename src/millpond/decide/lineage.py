@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from millpond.model.dataset import Commit
 from millpond.model.job import Job
 from millpond.model.lineage import LineageEdge, LineageRole, LineageStep, Maker
+from millpond.model.rerun import INPUT_TYPE
 
 _COMMIT = re.compile(r"[0-9a-f]{64}")
 # The first that a document has is who made the commit: a run stands before the job it belongs to.
@@ -35,6 +36,13 @@ def edges_of_job(job: Job) -> list[LineageEdge]:
     if job.spec.code_commit is not None:
         sources[job.spec.code_commit, LineageRole.CODE] = None
     return [LineageEdge(source, None, role, Maker("job", job.id)) for source, role in sources]
+
+
+def edges_of_inputs(run_id: str, inputs: Iterable[Mapping[str, Any]]) -> list[LineageEdge]:
+    """Edges for commits that the script of a run has read."""
+    commits = dict.fromkeys(str(one.get("digest", "")) for one in inputs if one.get("source_type") == INPUT_TYPE)
+    maker = Maker("run", run_id)
+    return [LineageEdge(one, None, LineageRole.INPUT, maker) for one in commits if _COMMIT.fullmatch(one)]
 
 
 def without_unfinished(steps: Sequence[LineageStep]) -> list[LineageStep]:

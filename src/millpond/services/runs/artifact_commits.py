@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from millpond.db import artifacts, jobs, projects, runs
+from millpond.db import artifacts, jobs, lineage, projects, runs
 from millpond.db.artifacts import StagedArtifact
 from millpond.errors import BadPath, Incomplete, MillError
 from millpond.lake.branch_retry import on_newest
@@ -95,15 +95,15 @@ def _gather(deps: Deps, run: Run, dataset: Dataset) -> None:
         # The head before the rows: rows are never older than the tree that they go on top of.
         head = refs.head_commit(tx, dataset, run.id)
         staged = artifacts.staged(tx, run.id)
-        lineage = _lineage(tx, run)
+        origin = _lineage(tx, run)
     by_owner = sorted(staged, key=lambda item: item.owner)
     for owner, group in groupby(by_owner, key=lambda item: item.owner):
-        head = _commit(deps, run, dataset, head, owner, list(group), lineage)
+        head = _commit(deps, run, dataset, head, owner, list(group), origin)
 
 
 def _commit(
     deps: Deps, run: Run, dataset: Dataset, head: Commit | None, owner: str, staged: Sequence[StagedArtifact],
-    lineage: Mapping[str, Any],
+    origin: Mapping[str, Any],
 ) -> Commit | None:  # fmt: skip
     """The branch's newest commit afterwards. RefMoved if another server or process was quicker."""
     fitting = _fitting(deps, run, head, staged)
@@ -118,7 +118,7 @@ def _commit(
                 parents=(),
                 message=f"Artifacts of {run.name}",
                 owner=owner,
-                lineage=lineage,
+                lineage=origin,
                 origins=[head.tree] if head else [],
             )
             try:
@@ -126,7 +126,7 @@ def _commit(
             except Incomplete:
                 if not _drop_lost(deps, run, fitting):
                     raise
-                return _commit(deps, run, dataset, head, owner, _left(deps, run, owner), lineage)
+                return _commit(deps, run, dataset, head, owner, _left(deps, run, owner), origin)
     with deps.db.write() as tx:
         artifacts.unstage(tx, [item.id for item in staged])
     return head
@@ -168,4 +168,7 @@ def _left(deps: Deps, run: Run, owner: str) -> list[StagedArtifact]:
 
 def _lineage(tx: Connection, run: Run) -> Mapping[str, Any]:
     job = jobs.get(tx, run.job_id) if run.job_id else None
-    return {"run": run.id, **(lineage_of_job(job) if job else {})}
+    if job is not None:
+        return {"run": run.id, **lineage_of_job(job)}
+    read = sorted(lineage.read_by_run(tx, run.id))
+    return {"run": run.id, **({"inputs": read} if read else {})}

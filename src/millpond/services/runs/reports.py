@@ -9,13 +9,15 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from millpond.db import experiments, jobs, metrics, run_values, runs
+from millpond.db import commits, experiments, jobs, lineage, metrics, run_values, runs
+from millpond.decide.lineage import edges_of_inputs
 from millpond.errors import Invalid
 from millpond.model.job import Job
 from millpond.model.people import Actor, Project
 from millpond.model.run import Run, RunReport, RunState
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes
+from millpond.services.people import access
 from millpond.services.runs.run_checks import check_key, check_name, check_tags, checked_params
 from millpond.services.runs.runs import find, publish
 
@@ -36,6 +38,7 @@ def take_report(deps: Deps, actor: Actor, project: Project, run_id: str, report:
             return
         after = _reported(run, report, now)
         _apply(tx, run, report, now)
+        _note_inputs(tx, actor, run, report)
         after = _folded(tx, after, report)
         runs.save(tx, after)
         moved = _note_progress(tx, job, report.progress)
@@ -81,6 +84,15 @@ def _apply(tx: Connection, run: Run, report: RunReport, now: datetime) -> None:
             outputs=tuple(outputs.values()),
         )
         runs.save_record(tx, run.id, after)
+
+
+def _note_inputs(tx: Connection, actor: Actor, run: Run, report: RunReport) -> None:
+    """Commits that a script says it has read, as edges of lineage. What a job reads is known from its spec."""
+    named = edges_of_inputs(run.id, report.inputs) if run.job_id is None else []
+    sources = {edge.source for edge in named if edge.source} - lineage.read_by_run(tx, run.id) if named else set()
+    if sources:
+        readable = commits.readable(tx, sources, among=access.visible_projects(actor))
+        lineage.add(tx, [edge for edge in named if edge.source in readable])
 
 
 def _check_fixed(tx: Connection, run: Run, params: Mapping[str, Any]) -> None:
