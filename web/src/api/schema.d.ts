@@ -2032,6 +2032,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/lineage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Lineage Graph
+         * @description Nodes and edges around one commit, run or job, the newest neighbours first.
+         *
+         *     `up` leads to what it was made from, `down` to what was made of it. Where neighbours are left out (`depth`, `limit`,
+         *     `width`), their node has `more_up` or `more_down`: ask about that node for them.
+         */
+        get: operations["get_lineage_graph"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/members": {
         parameters: {
             query?: never;
@@ -6862,6 +6885,38 @@ export interface components {
          */
         LineageDirection: "up" | "down";
         /**
+         * LineageGraph
+         * @description Nodes and edges around one node, `root`; its own node comes first.
+         */
+        LineageGraph: {
+            /** Edges */
+            edges: components["schemas"]["LineageLink"][];
+            /**
+             * Is Cut
+             * @default false
+             */
+            is_cut: boolean;
+            /** Nodes */
+            nodes: components["schemas"]["LineageNode"][];
+            /** Root */
+            root: string;
+        };
+        /**
+         * LineageLink
+         * @description From what was there first to what came of it, as keys of nodes.
+         */
+        LineageLink: {
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "input" | "code" | "made" | "parent" | "origin";
+            /** Source */
+            source: string;
+            /** Target */
+            target: string;
+        };
+        /**
          * LineageMaker
          * @description `kind` is job, run, import, merge, step, query, model or commit (a person's own commit, which has no id).
          */
@@ -6870,6 +6925,48 @@ export interface components {
             id: string;
             /** Kind */
             kind: string;
+        };
+        /**
+         * LineageNode
+         * @description A commit, a run, a job that was deleted for good (its run is gone), or a place that was imported from.
+         *
+         *     `key` is what edges name. A run of a job stands for the job, too.
+         */
+        LineageNode: {
+            /** At */
+            at?: string | null;
+            /** Dataset */
+            dataset?: string | null;
+            /** Id */
+            id: string;
+            /**
+             * Is Gone
+             * @default false
+             */
+            is_gone: boolean;
+            /** Job */
+            job?: string | null;
+            /** Key */
+            key: string;
+            kind: components["schemas"]["NodeKind"];
+            /** Level */
+            level: number;
+            /**
+             * More Down
+             * @default false
+             */
+            more_down: boolean;
+            /**
+             * More Up
+             * @default false
+             */
+            more_up: boolean;
+            /** Name */
+            name?: string | null;
+            /** Project */
+            project?: string | null;
+            /** State */
+            state?: string | null;
         };
         /**
          * LineageRole
@@ -7576,6 +7673,11 @@ export interface components {
             /** Utilization */
             utilization: number | null;
         };
+        /**
+         * NodeKind
+         * @enum {string}
+         */
+        NodeKind: "commit" | "run" | "job" | "import";
         /**
          * Noun
          * @description What can be found; among equally good matches, in this order.
@@ -15009,6 +15111,52 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["JobsChanged"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_lineage_graph: {
+        parameters: {
+            query?: {
+                /** @description `dataset[@ref]`. */
+                commit?: string | null;
+                /** @description Maximum number of steps from the root. */
+                depth?: number;
+                direction?: "up" | "down" | "both";
+                /** @description Id, NAME or NAME#N of a job. */
+                job?: string | null;
+                /** @description Maximum number of nodes. */
+                limit?: number;
+                /** @description Id or name of a run. */
+                run?: string | null;
+                /** @description Maximum number of neighbours of a node on one side. */
+                width?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LineageGraph"];
                 };
             };
             /** @description A problem */
