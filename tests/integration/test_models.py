@@ -69,6 +69,9 @@ def test_a_model_from_a_run_to_a_download(mill: Mill, tmp_path: Path) -> None:
     mill.ok("model", "download", "chest@champion", "--to", "got")
     assert (tmp_path / "got" / "weights.bin").read_bytes() == b"w" * 1000
     assert "is not empty" in mill("model", "download", "chest@champion", "--to", "got").err
+    assert "weights.bin" in mill.ok("data", "ls", ".models.chest@champion").out
+    assert made["run"] in mill.ok("data", "lineage", ".models.chest@1", "--json").out
+    assert [one["noun"] for one in mill.ok("find", "chest", "--json").json["items"]] == ["model"]
 
 
 def test_versions_and_models_are_deleted_and_restored(mill: Mill) -> None:
