@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from millpond.client.rerun import rerun as rerun
     from millpond.client.run import Run as Run
     from millpond.client.run_tables import runs as runs
+    from millpond.client.searching import search as search
     from millpond.client.submitting import submit as submit
     from millpond.client.tracking import current_run as current_run
     from millpond.client.tracking import download_artifacts as download_artifacts
@@ -72,6 +73,7 @@ __all__ = [
     "register_model",
     "rerun",
     "runs",
+    "search",
     "set_tag",
     "set_tags",
     "submit",
@@ -91,6 +93,7 @@ _HOMES = {
     "lineage": "lineage",
     "rerun": "rerun",
     "runs": "run_tables",
+    "search": "searching",
     "submit": "submitting",
 }
 

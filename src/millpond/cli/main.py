@@ -84,6 +84,7 @@ ENTRIES = (
         _WORK,
         verb=True,
     ),
+    Entry("search", "millpond.cli.search", "Search for the best hyperparameters of a job.", _WORK),
     Entry("model", "millpond.cli.model", "Register models, and compare, name and download their versions.", _WORK),
     Entry("volume", "millpond.cli.volume", "Manage volumes: directories that hold cached commits.", _PLACES),
     Entry("mount", "millpond.cli.mount", "Manage mounts: directories that jobs may mount.", _PLACES),

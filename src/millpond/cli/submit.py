@@ -7,7 +7,7 @@ import shlex
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
@@ -17,24 +17,19 @@ from millpond.cli.command import command
 from millpond.cli.follow import end_with, follow_job, say_state
 from millpond.cli.jobs import show_job
 from millpond.cli.pairs import parse_pairs
-from millpond.cli.progress import Meter, tell
 from millpond.cli.scores import show_scores
+from millpond.cli.search import run_grid
+from millpond.cli.sending import Sending, send
 from millpond.cli.session import Session
-from millpond.cli.working_copy import warn_skipped
-from millpond.client.code import MOST_BYTES, commit_code, measure_code, too_large
-from millpond.client.environment import commit_environment
-from millpond.client.git import checked_out, read_state
 from millpond.client.jobs import dry_run_job, submit_job, wait_for_job
 from millpond.client.task_file import EMPTY, Task, read_task
 from millpond.errors import BadRequest
-from millpond.lake.scan import Skipped
 from millpond.model.documents import to_document
 from millpond.model.job_spec import MAX_PROCESSES, MAX_RETRIES, Dependency, JobInput, JobKind, JobMount
 from millpond.model.names import check_name
-from millpond.model.quantity import format_tree, parse_bytes, parse_gpus, parse_seconds
+from millpond.model.quantity import parse_bytes, parse_gpus, parse_seconds
 from millpond.model.secret import parse_secret
 from millpond.wire.jobs import DryRun, Job
-from millpond.wire.quick.data import Commit
 
 app = typer.Typer()
 
@@ -216,6 +211,10 @@ def submit(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show where it would run and what that costs. Submit nothing.")
     ] = False,
+    grid: Annotated[
+        bool,
+        typer.Option("--grid", help="Run a job for each combination of values listed by commas, like --lr 0.1,0.01."),
+    ] = False,
     follow: Annotated[bool, typer.Option("--follow", help="Print the log until the job ends.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the job ends.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Upload the working directory even if it is large.")] = False,
@@ -275,11 +274,15 @@ def submit(
         raise BadRequest("No command given.", hint="Add it after --, like: mill submit train -- python train.py")
     task = replace(task, name=check_name(name, "job") if name else task.name)
     request = task.request(**given)  # before anything is sent
+    if grid:
+        sending = Sending(requirements or task.requirements, git or task.git, code=task.code and not no_code, yes=yes)
+        run_grid(mill, task, given, sending, dry_run=dry_run)
+        return
     if dry_run:
         _show_dry_run(mill, dry_run_job(mill.api, mill.project, request))
         return
     sending = Sending(requirements or task.requirements, git or task.git, code=task.code and not no_code, yes=yes)
-    given |= _send(mill, sending, task)
+    given |= send(mill, sending, task)
     request = task.request(**given)
     job = submit_job(mill.api, mill.project, request)
     mill.out.note(f"Job {job.written} ({job.id}) submitted. See: mill logs -f {job.id}   mill why {job.id}")
@@ -299,31 +302,6 @@ def _show_dry_run(mill: Session, found: DryRun) -> None:
     elif found.reason is not None:
         mill.out.note(f"It would wait first: {found.reason}")
     mill.out.note("Nothing was submitted. The size of its code is not counted.")
-
-
-class Sending(NamedTuple):
-    """What is uploaded before the job is submitted."""
-
-    requirements: Path | None
-    git: str | None
-    code: bool
-    yes: bool
-
-
-def _send(mill: Session, wanted: Sending, task: Task) -> dict[str, Any]:
-    """Upload code and requirements; return the fields of the spec that name them."""
-    if wanted.git is not None and not wanted.code:
-        raise BadRequest("Cannot combine --git and --no-code.", hint="Remove one of them.")
-    sent: dict[str, Any] = {}
-    if wanted.requirements is not None:
-        sent["environment"] = commit_environment(mill.api, mill.project, wanted.requirements).id
-    if wanted.git is not None:
-        commit, tags = _send_git(mill, wanted.git)
-    elif wanted.code and "code_commit" not in task.document:
-        commit, tags = _send_code(mill, yes=wanted.yes)
-    else:
-        return sent
-    return {**sent, "code_commit": commit.id, "tags": {**task.document.get("tags", {}), **tags}}
 
 
 def _merged(task: Task, key: str, given: dict[str, str]) -> dict[str, str]:
@@ -383,34 +361,6 @@ def _attend(mill: Session, job: Job, *, follow: bool, wait: bool) -> None:
     if mill.out.as_json:
         show_job(mill, ended)
     end_with(mill, ended)
-
-
-def _send_git(mill: Session, written: str) -> tuple[Commit, dict[str, str]]:
-    """Upload a repository at a revision, without its history."""
-    with checked_out(written, Path.cwd()) as checkout, Meter(mill.out, "Uploading code") as meter:
-        skipped = Skipped()
-        commit = commit_code(mill.api, mill.project, checkout.folder, progress=tell(meter), whole=True, warn=skipped)
-    warn_skipped(mill, skipped)
-    tags = checkout.state.tags()
-    mill.out.note(f"Code: {tags['git.commit'][:12]} of {tags['git.url']}, {format_tree(commit.files, commit.bytes)}")
-    return commit, tags
-
-
-def _send_code(mill: Session, *, yes: bool) -> tuple[Commit, dict[str, str]]:
-    """Upload the working directory; return its commit and its Git revision as tags."""
-    root = Path.cwd()
-    size = measure_code(root)
-    if size.bytes > MOST_BYTES and not yes:
-        if not mill.may_ask:
-            raise too_large(root, size)
-        mill.confirm(f"{too_large(root, size).message} Upload it anyway?", yes=yes)
-    with Meter(mill.out, "Uploading code") as meter:
-        skipped = Skipped()
-        commit = commit_code(mill.api, mill.project, root, progress=tell(meter), warn=skipped)
-    warn_skipped(mill, skipped)
-    mill.out.note(f"Code: {format_tree(commit.files, commit.bytes)} ({commit.id[:12]})")
-    state = read_state(root)
-    return commit, state.tags() if state else {}
 
 
 def _option(text: str) -> tuple[str, str]:

@@ -87,11 +87,11 @@ def submit(
     if task.requirements is not None:
         given["environment"] = commit_environment(api, target.project, task.requirements).id
     if code is not None and task.code and "code_commit" not in {*task.document, *given}:
-        given |= _send_code(api, target.project, task, Path(code).absolute())
+        given |= send_code(api, target.project, task, Path(code).absolute())
     return Submitted(api, submit_job(api, target.project, task.request(**given)))
 
 
-def _send_code(api: Api, project: str, task: Task, folder: Path) -> dict[str, Any]:
+def send_code(api: Api, project: str, task: Task, folder: Path) -> dict[str, Any]:
     skipped = Skipped()
     if task.git is None:
         commit, state = commit_code(api, project, folder, warn=skipped), read_state(folder)

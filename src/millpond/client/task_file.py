@@ -68,13 +68,20 @@ EMPTY = Task(None, {}, None, None, code=True)
 
 def read_task(file: Path) -> Task:
     """Raises BadRequest with line, column and, for an unknown key, the nearest known one."""
+    return task_of(read_yaml(read_text(file), str(file)), file.parent)
+
+
+def read_text(file: Path) -> str:
     try:
-        content = file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8")
     except OSError as error:
         raise BadRequest(f"{file} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
         raise BadRequest(f"{file} is not UTF-8 text.") from None
-    text = read_yaml(content, str(file))
+
+
+def task_of(text: YamlText, folder: Path) -> Task:
+    """The task that a mapping describes; its requirements are relative to `folder`."""
     if not isinstance(text.value, dict):
         raise text.error((), "A task file is a mapping, like `command: [python, train.py]`.")
     known = {*_OWN, *_WRITTEN, *_FIELDS, "version", "interactive"}
@@ -86,7 +93,7 @@ def read_task(file: Path) -> Task:
     return Task(
         name=text.value.get("name"),
         document=_document(text),
-        requirements=file.parent / requirements if requirements else None,
+        requirements=folder / requirements if requirements else None,
         git=text.value.get("git"),
         code=_flag(text, "code", default=True),
         text=text,

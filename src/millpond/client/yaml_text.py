@@ -32,6 +32,11 @@ class YamlText:
     # Line and column, from 1, by the path to a value.
     places: Mapping[Path, tuple[int, int]]
 
+    def inside(self, key: str) -> YamlText:
+        """The part below a key, with the places it has in the file."""
+        places = {path[1:]: place for path, place in self.places.items() if path[:1] == (key,)}
+        return YamlText(self.file, self.value[key], places)
+
     def error(self, path: Path, message: str, hint: str | None = None) -> BadRequest:
         """An error that names the place of `path`, or of what is nearest above it."""
         while path and path not in self.places:
