@@ -36,8 +36,8 @@ setup: $(VENV)/.made ## virtual environment with Millpond and its development to
 web: ## the web page, built when its sources changed and Node is here
 	@$(PYTHON) dev/build_web.py
 
-demo: $(VENV)/.demo web ## the main story from an empty directory; ONCE=1 ends by itself
-	@$(BIN)/python dev/demo.py $(if $(ONCE),--once) $(if $(PORT),--port $(PORT)) $(if $(DEMO_DIR),--dir $(DEMO_DIR))
+demo: $(VENV)/.demo web ## the main story from an empty directory; ONCE=1 ends by itself, QUICK=1 leaves out the flow
+	@$(BIN)/python dev/demo.py $(if $(ONCE),--once) $(if $(PORT),--port $(PORT)) $(if $(DEMO_DIR),--dir $(DEMO_DIR)) $(if $(QUICK),--quick)
 
 dist: $(VENV)/.made web ## wheel and sdist with the page inside, in dist/
 	@rm -rf dist && $(ENV) $(BIN)/pip install -q build
@@ -101,6 +101,7 @@ web-api: $(VENV)/.made ## the page's API types, from the server's own OpenAPI do
 docs: $(VENV)/.made ## the CLI reference, from the commands themselves; the list of MLflow's methods
 	@$(BIN)/python dev/make_cli_docs.py
 	@$(BIN)/python dev/make_mlflow_docs.py
+	@$(BIN)/python dev/make_library_docs.py
 
 screenshots: $(VENV)/.made web ## the pictures of the README, taken from a running server
 	@$(BIN)/python dev/screenshots.py
