@@ -17,10 +17,8 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { datasetsQuery } from "../../../api/datasets";
 import { useSubmitJob } from "../../../api/jobs";
-import { queuesQuery } from "../../../api/queues";
 import { secretsQuery } from "../../../api/secrets";
 import { useMemberProjects } from "../../../api/session";
-import { templatesQuery } from "../../../api/templates";
 import { CommandLine } from "../../../components/Copyable";
 import { ErrorNotice } from "../../../components/ErrorNotice";
 import { labelsProblem } from "../../../lib/labels";
@@ -28,6 +26,7 @@ import { shortId } from "../../../lib/names";
 import { commandWords } from "../../../lib/shell";
 import { commandLineOf, type Draft, mountsProblem, requestOf } from "./draft";
 import { Limits } from "./Limits";
+import { OnSelect } from "./OnSelect";
 
 interface Props {
   draft: Draft;
@@ -68,7 +67,11 @@ export function NewJob({ draft, onClose }: Props) {
             {...form.getInputProps("command")}
           />
           <Data form={form} />
-          <RunOn form={form} />
+          <OnSelect
+            description="Template or queue. It fills in what you leave empty."
+            value={form.values.on}
+            onChange={(on) => form.setFieldValue("on", on)}
+          />
           <SimpleGrid cols={{ base: 2, xs: 4 }}>
             <NumberInput label="CPUs" min={0} allowDecimal={false} {...form.getInputProps("cpu")} />
             <NumberInput label="Memory (GB)" min={0} {...form.getInputProps("memoryGb")} />
@@ -159,32 +162,6 @@ function Data({ form }: { form: Form }) {
       limit={20}
       maxDropdownHeight={140}
       {...form.getInputProps("inputs")}
-    />
-  );
-}
-
-/** Templates and queues, where there are some. */
-function RunOn({ form }: { form: Form }) {
-  const templates = useQuery(templatesQuery).data?.items.map(({ name }) => name) ?? [];
-  const queues = useQuery(queuesQuery).data?.items.map(({ name }) => name) ?? [];
-  const { on } = form.values;
-  if (templates.length + queues.length === 0 && on === null) return null;
-  const gone = on !== null && ![...templates, ...queues].includes(on);
-  const groups = [
-    { group: "Queues", items: queues },
-    { group: "Templates", items: templates },
-    { group: "No longer there", items: gone ? [on] : [] },
-  ];
-  return (
-    <Select
-      label="Run on"
-      description="Template or queue. It fills in what you leave empty."
-      placeholder="none"
-      data={groups.filter(({ items }) => items.length > 0)}
-      clearable
-      clearButtonProps={{ "aria-label": "No template or queue" }}
-      searchable
-      {...form.getInputProps("on")}
     />
   );
 }

@@ -5,9 +5,8 @@ import { useResumeJob, useStopJob } from "../../../api/jobs";
 import { useMay } from "../../../api/session";
 import type { Job } from "../../../api/shapes";
 import { tell } from "../../../components/notify";
-import { draftOf } from "../../Job/parts/draft";
-import { NewJob } from "../../Job/parts/NewJob";
 import { isFinished } from "../../Job/parts/states";
+import { RunAgain } from "../again/RunAgain";
 import type { Recorded } from "../tabs";
 import { RunMenu } from "./RunMenu";
 import { useRunBin } from "./useRunBin";
@@ -30,21 +29,21 @@ export function RunActions({ run, job }: Recorded) {
   }
   return (
     <>
-      {may && job && <RunAgain job={job} />}
+      {may && <RunAgainButton run={run} job={job} />}
       {may && job && <StopOrResume job={job} />}
       <RunMenu run={run} job={job} may={may} onDelete={bin.remove} />
     </>
   );
 }
 
-function RunAgain({ job }: { job: Job }) {
+function RunAgainButton(recorded: Recorded) {
   const [opened, dialog] = useDisclosure(false);
   return (
     <>
       <Button variant="default" leftSection={<IconRepeat size={16} aria-hidden />} onClick={dialog.open}>
         Run again
       </Button>
-      {opened && <NewJob draft={draftOf(job)} onClose={dialog.close} />}
+      {opened && <RunAgain {...recorded} onClose={dialog.close} />}
     </>
   );
 }
