@@ -9,11 +9,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import socket
 import subprocess
 import sys
 import tempfile
 import time
+from array import array
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -24,9 +26,11 @@ import psutil
 
 from benchmarks.tracking_load import POINTS, RUNS, fill
 from millpond.db.engine import Database
+from millpond.model.series import Points
 from millpond.testing.postgres import running_postgres
 from millpond.testing.up import MillUp, environment, mill_up
 from millpond.testing.waiting import wait_until
+from millpond.wire.points import MEDIA_TYPE, encode_points
 
 HERE = Path(__file__).parent
 BATCH = 5000
@@ -49,7 +53,7 @@ def main() -> None:
         database = None
         if options.database == "postgres":
             database = stack.enter_context(stack.enter_context(running_postgres()).database())
-        chosen = ("--database", database) if database else ()
+        chosen = ("--db", database) if database else ()
         mill = stack.enter_context(mill_up(work / "data", *chosen))
         null = stack.enter_context(_server([sys.executable, str(HERE / "null_server.py")]))
         peer = stack.enter_context(_mlflow(work))
@@ -143,13 +147,15 @@ def _sdk_loop(mill: MillUp) -> float:
 
 
 def _batch(number: int) -> bytes:
-    steps = list(range(number * BATCH, (number + 1) * BATCH))
-    series = {"key": "loss", "steps": steps, "values": [step * 0.5 for step in steps], "times": steps}
-    return json.dumps({"writer": "bench", "sequence": number, "series": [series]}, separators=(",", ":")).encode()
+    steps = range(number * BATCH, (number + 1) * BATCH)
+    dice = random.Random(number)
+    # As `loss.item()` gives them: of single precision.
+    losses = array("f", (dice.random() for _ in steps))
+    return encode_points("bench", number, {"loss": Points.of(steps, losses, steps)})
 
 
 def _sent(client: httpx.Client, path: str, body: bytes) -> None:
-    client.post(path, content=body, headers={"Content-Type": "application/json"}).raise_for_status()
+    client.post(path, content=body, headers={"Content-Type": MEDIA_TYPE}).raise_for_status()
 
 
 def _rate(send: Callable[[], object]) -> float:

@@ -17,6 +17,7 @@ from millpond import data_dir
 from millpond.api.content import create_content_app
 from millpond.api.listener import Listener, bind
 from millpond.api.origins import TwoOrigins
+from millpond.api.quick_points import QuickPoints
 from millpond.api.server import create_app
 from millpond.blobs.location import open_store
 from millpond.blobs.signing import LocalSigner
@@ -97,7 +98,7 @@ def serve(
             known_servers=_sign_in_command_line(deps, url),
             local_url=url,
         )
-        app = TwoOrigins(create_app(deps, hub), create_content_app(deps), content_port)
+        app = TwoOrigins(QuickPoints(create_app(deps, hub), deps), create_content_app(deps), content_port)
 
         async def announce() -> None:
             if settings.start_agent:

@@ -38,9 +38,11 @@ class RequestMetrics:
 
     def observe(self, scope: Scope, status: int, seconds: float) -> None:
         # The pattern, never the path: a path holds names, and there is no end of them.
-        route = getattr(scope.get("route"), "path", "none")
-        self._requests.labels(scope["method"], route, str(status)).inc()
-        self._seconds.labels(scope["method"], route).observe(seconds)
+        self.count(scope["method"], getattr(scope.get("route"), "path", "none"), status, seconds)
+
+    def count(self, method: str, route: str, status: int, seconds: float) -> None:
+        self._requests.labels(method, route, str(status)).inc()
+        self._seconds.labels(method, route).observe(seconds)
 
 
 class StateCollector(Collector):

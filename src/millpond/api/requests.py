@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from logging import getLogger
 
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from millpond.api import problems
@@ -17,11 +17,12 @@ from millpond.settings import Settings
 
 logger = getLogger(__name__)
 
-_HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",
-    "X-Frame-Options": "DENY",
-}
+RawHeader = tuple[bytes, bytes]
+
+_NO_SNIFFING = (b"x-content-type-options", b"nosniff")
+# For what a browser may show as a page. Data are none: a training logs thousands of numbers, and reads each header.
+_FOR_PAGES = ((b"referrer-policy", b"same-origin"), (b"x-frame-options", b"DENY"))
+_DATA = b"application/json"
 # Mantine writes style elements; everything else of the page comes from its own files. Uploads are hashed by
 # WebAssembly, which has a word of its own: it allows no text to become a script. Only the second origin is framed.
 _POLICY = (
@@ -51,11 +52,7 @@ class RequestEdge:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                headers = MutableHeaders(scope=message)
-                headers["X-Request-Id"] = request_id
-                for name, value in _HEADERS.items():
-                    headers.setdefault(name, value)
-                headers.setdefault("Content-Security-Policy", self._policy(scope))
+                message["headers"] = self._headers(scope, message.get("headers", ()), request_id)
             await send(message)
 
         try:
@@ -71,6 +68,16 @@ class RequestEdge:
             await problems.respond(request_id, error)(scope, receive, tagged)
         finally:
             self._metrics.observe(scope, status, time.monotonic() - started)
+
+    def _headers(self, scope: Scope, given: Iterable[RawHeader], request_id: str) -> list[RawHeader]:
+        """Those of the answer, and ours that it does not have itself."""
+        headers = list(given)
+        known = dict(headers)
+        added = [_NO_SNIFFING]
+        if known.get(b"content-type", _DATA) != _DATA:
+            added += [*_FOR_PAGES, (b"content-security-policy", self._policy(scope).encode())]
+        headers += [header for header in added if header[0] not in known]
+        return [*headers, (b"x-request-id", request_id.encode())]
 
     def _policy(self, scope: Scope) -> str:
         content = content_origin(self._settings, scope)

@@ -136,6 +136,7 @@ def create_app(deps: Deps, hub: EventHub, *, routers: Sequence[APIRouter] = ROUT
     app.state.hub = hub
     app.state.login_limiter = LoginLimiter()
     app.state.registry = registry
+    app.state.request_metrics = metrics.RequestMetrics(registry)
     registry.register(metrics.StateCollector(deps))
     registry.register(CacheCollector(deps))
     registry.register(ShareCollector(deps))
@@ -148,7 +149,7 @@ def create_app(deps: Deps, hub: EventHub, *, routers: Sequence[APIRouter] = ROUT
     problems.install(app)
     storage_errors.install(app)
     app.add_middleware(BodyLimit, settings=deps.settings)
-    app.add_middleware(RequestEdge, metrics=metrics.RequestMetrics(registry), settings=deps.settings)
+    app.add_middleware(RequestEdge, metrics=app.state.request_metrics, settings=deps.settings)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
 

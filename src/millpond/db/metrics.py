@@ -7,23 +7,50 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from typing import Any
+from typing import Any, Protocol
 
-from sqlalchemy import Connection, bindparam, delete, select
+from sqlalchemy import Connection, bindparam, case, delete, or_, select
 
-from millpond.db.insert import insert_missing
-from millpond.db.metric_columns import decode_batch, decode_chunk, encode_batch, encode_chunk
+from millpond.db.direct import Direct, DirectTx
+from millpond.db.metric_columns import decode_batch, decode_chunk, encode_batch, encode_chunk, encode_packed
 from millpond.db.tables import metric, metric_batch, metric_chunk
-from millpond.model.run import Run
+from millpond.decide.series import summarise
 from millpond.model.series import Points, Summary
 
 CHUNK_POINTS = 8192
 
-_UPDATE = metric.update().where(metric.c.id == bindparam("metric"))
 _SUMMARY = (
     metric.c.points, metric.c.last, metric.c.last_step, metric.c.last_at, metric.c.least, metric.c.least_step,
     metric.c.greatest, metric.c.greatest_step,
 )  # fmt: skip
+
+
+def _merging(insert: Any) -> Any:
+    """Insert the summary of points, or merge it into that of the points before them: `Summary.merged`, in SQL."""
+    statement = insert(metric).values({column.name: bindparam(column.name) for column in _WRITTEN})
+    new, old = statement.excluded, metric.c
+    is_newer = new.last_step >= old.last_step
+    is_less = or_(old.least.is_(None), new.least < old.least)
+    is_greater = or_(old.greatest.is_(None), new.greatest > old.greatest)
+    chosen = {"last": is_newer, "last_step": is_newer, "last_at": is_newer, "least": is_less, "least_step": is_less,
+              "greatest": is_greater, "greatest_step": is_greater}  # fmt: skip
+    merged = {name: case((condition, new[name]), else_=old[name]) for name, condition in chosen.items()}
+    changes = {"points": old.points + new.points, **merged}
+    return statement.on_conflict_do_update(index_elements=["run_id", "key"], set_=changes).returning(metric.c.id)
+
+
+_WRITTEN = (metric.c.run_id, metric.c.project_id, metric.c.key, *_SUMMARY)
+_MERGE = Direct(_merging)
+_INSERT_BATCH = Direct(lambda insert: insert(metric_batch).values(run_id=bindparam("run_id"), data=bindparam("data")))
+
+
+class HasProject(Protocol):
+    """A run, or what is known of it."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def project_id(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,24 +63,19 @@ class Metric:
     points: int
 
 
-def add(tx: Connection, run: Run, points: Mapping[str, Points]) -> None:
-    """One batch. Only while the run is locked, and none of the points may be empty."""
+def add(tx: Connection | DirectTx, run: HasProject, points: Mapping[str, Points], packed: bytes | None = None) -> None:
+    """One batch. Only while the run is locked, and none of the points may be empty.
+
+    `packed` are the columns of the points, all one after the other, if they came so (model/point_bytes.py).
+    """
     if not points:
         return
-    known = _summaries(tx, run.id, points)
-    fresh = [
-        {"run_id": run.id, "project_id": run.project_id, "key": key, **_values(Summary.of(added))}
-        for key, added in points.items()
-        if key not in known
-    ]
-    insert_missing(tx, metric, fresh)
-    if changed := [
-        {"metric": row.id, **_values(_summary(row).merged(Summary.of(points[key])))} for key, row in known.items()
-    ]:
-        tx.execute(_UPDATE, changed)
-    ids = {key: row.id for key, row in (_summaries(tx, run.id, points) if fresh else known).items()}
-    data = encode_batch([(ids[key], added) for key, added in points.items()])
-    tx.execute(metric_batch.insert().values(run_id=run.id, data=data))
+    ids = _merge(tx, run, points)
+    if packed is None:
+        data = encode_batch(list(zip(ids, points.values(), strict=True)))
+    else:
+        data = encode_packed(list(zip(ids, map(len, points.values()), strict=True)), packed)
+    _INSERT_BATCH.run(tx, {"run_id": run.id, "data": data})
 
 
 def fold(tx: Connection, run_id: str) -> None:
@@ -117,7 +139,7 @@ class Chunk:
     data: bytes
 
     def decode(self) -> Points:
-        return decode_chunk(self.data)
+        return decode_chunk(self.data, self.points)
 
 
 def chunks(
@@ -144,10 +166,13 @@ def are_in_order(found: Sequence[Chunk]) -> bool:
     )
 
 
-def _summaries(tx: Connection, run_id: str, keys: Collection[str]) -> dict[str, Any]:
-    query = select(metric.c.id, metric.c.key, *_SUMMARY)
-    query = query.where(metric.c.run_id == run_id, metric.c.key.in_(list(keys)))
-    return {row.key: row for row in tx.execute(query)}
+def _merge(tx: Connection | DirectTx, run: HasProject, points: Mapping[str, Points]) -> Sequence[int]:
+    """Bring points into the summaries of their metrics; the ids of those, in the order of the points."""
+    rows = [
+        {"run_id": run.id, "project_id": run.project_id, "key": key, **_values(summarise(added))}
+        for key, added in points.items()
+    ]
+    return [found[0] for found in _MERGE.run_each(tx, rows)]
 
 
 def _batches(run_ids: Collection[str]) -> Any:
@@ -184,7 +209,7 @@ def _merged(newest_first: Iterator[Any], gathered: Mapping[int, Sequence[Points]
 
 
 def _chunks(metric_id: int, parts: Sequence[Points], tail: Sequence[Any]) -> Iterator[dict[str, Any]]:
-    whole = Points.joined([*(decode_chunk(row.data) for row in tail), *parts])
+    whole = Points.joined([*(decode_chunk(row.data, row.points) for row in tail), *parts])
     for begin in range(0, len(whole), CHUNK_POINTS):
         points = whole.cut(begin, begin + CHUNK_POINTS)
         yield {

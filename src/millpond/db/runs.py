@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, bindparam, func, select, tuple_
 
 from millpond.db import lineage
+from millpond.db.direct import Direct, DirectTx
 from millpond.db.tables import job, project, run, run_record, run_writer
 from millpond.model.documents import from_document, to_document
 from millpond.model.job import JobState
@@ -18,6 +19,18 @@ from millpond.model.run import Run, RunRecord, RunState
 # Made once: every job has a run, which begins and ends with it.
 _INSERT = run.insert()
 _END = run.update().where(run.c.id == bindparam("ended"))
+
+
+def _taking_sequence(insert: Any) -> Any:
+    names = ("run_id", "writer", "sequence")
+    statement = insert(run_writer).values({name: bindparam(name) for name in names})
+    is_new = run_writer.c.sequence < statement.excluded.sequence
+    change = {"sequence": statement.excluded.sequence}
+    taken = statement.on_conflict_do_update(index_elements=["run_id", "writer"], set_=change, where=is_new)
+    return taken.returning(run_writer.c.sequence)
+
+
+_TAKE_SEQUENCE = Direct(_taking_sequence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,17 +165,10 @@ def save_record(tx: Connection, run_id: str, value: RunRecord) -> None:
     tx.execute(run_record.insert().values(run_id=run_id, document=to_document(value)))
 
 
-def take_sequence(tx: Connection, run_id: str, writer: str, sequence: int) -> bool:
+def take_sequence(tx: Connection | DirectTx, run_id: str, writer: str, sequence: int) -> bool:
     """True if this batch is new; from now on it, and those before it, are not."""
-    key = (run_writer.c.run_id == run_id) & (run_writer.c.writer == writer)
-    heard = tx.scalar(select(run_writer.c.sequence).where(key))
-    if heard is None:
-        tx.execute(run_writer.insert().values(run_id=run_id, writer=writer, sequence=sequence))
-        return True
-    if sequence <= heard:
-        return False
-    tx.execute(run_writer.update().where(key).values(sequence=sequence))
-    return True
+    values = {"run_id": run_id, "writer": writer, "sequence": sequence}
+    return bool(_TAKE_SEQUENCE.run(tx, values).fetchone())
 
 
 def selected() -> Select[Any]:

@@ -29,6 +29,7 @@ from starlette.routing import BaseRoute
 from millpond.api.content import create_content_app
 from millpond.api.listener import Listener, bind
 from millpond.api.origins import TwoOrigins
+from millpond.api.quick_points import QuickPoints
 from millpond.api.server import PREFIX, ROUTERS, create_app
 from millpond.blobs.memory import MemoryStore
 from millpond.blobs.signing import LocalSigner
@@ -130,7 +131,7 @@ def running_server(
         app = create_app(deps, hub, routers=routers)
         if routers is ROUTERS:
             _share_routes(app)
-        listener = _QuickListener(TwoOrigins(app, create_content_app(deps), content_port), hub)
+        listener = _QuickListener(TwoOrigins(QuickPoints(app, deps), create_content_app(deps), content_port), hub)
         sockets = [listening, content]
         thread = threading.Thread(target=listener.run, kwargs={"sockets": sockets}, name="test server")
         thread.start()

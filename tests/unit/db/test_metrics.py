@@ -54,7 +54,7 @@ def count(db: Database, table: object) -> int:
 @given(_points)
 @settings(max_examples=50, deadline=None)
 def test_columns_come_back_bit_by_bit(points: Points) -> None:
-    for found in (decode_chunk(encode_chunk(points)), dict(decode_batch(encode_batch([(7, points)])))[7]):
+    for found in (decode_chunk(encode_chunk(points), len(points)), dict(decode_batch(encode_batch([(7, points)])))[7]):
         assert found.values.tobytes() == points.values.tobytes()
         assert (found.steps, found.times) == (points.steps, points.times)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from millpond.api.mlflow.endpoint import Call, Endpoint, one_text, pair, real, whole
@@ -20,7 +22,7 @@ MOST_POINTS = 25_000
 
 
 def log_metric(call: Call) -> dict[str, Any]:
-    report(call, RunReport(points=metric_points(call, [call.fields])))
+    report(call, RunReport(points=metric_points([call.fields], call.deps.clock.now())))
     note_metrics(call, [call.fields])
     return {}
 
@@ -41,7 +43,8 @@ def log_batch(call: Call) -> dict[str, Any]:
         params[key] = value
     tags = call.pairs("tags")
     special = {key: tags.pop(key) for key in (NAME_TAG, NOTE_TAG) if key in tags}
-    found = RunReport(params=params, fixed_params=True, tags=tags, points=metric_points(call, call.many("metrics")))
+    points = metric_points(call.many("metrics"), call.deps.clock.now())
+    found = RunReport(params=params, fixed_params=True, tags=tags, points=points)
     report(call, found)
     note_metrics(call, call.many("metrics"))
     set_tags(call, run_id_of(call), special)
@@ -93,9 +96,8 @@ def report(call: Call, found: RunReport) -> None:
     reports.take_report(call.deps, call.actor, call.project, active_run(call), found)
 
 
-def metric_points(call: Call, metrics: list[Any]) -> dict[str, Points]:
+def metric_points(metrics: Sequence[Any], now: datetime) -> dict[str, Points]:
     """By key, in the order they came."""
-    now = milliseconds(call.deps.clock.now())
     found: dict[str, Points] = {}
     for item in metrics:
         if not isinstance(item, dict) or not isinstance(item.get("key"), str) or not item["key"]:
@@ -108,7 +110,7 @@ def metric_points(call: Call, metrics: list[Any]) -> dict[str, Points]:
         at = item.get("timestamp")
         one.steps.append(whole(item.get("step") or 0, "step"))
         one.values.append(real(item["value"], "value"))
-        one.times.append(now if at is None else whole(at, "timestamp"))
+        one.times.append(milliseconds(now) if at is None else whole(at, "timestamp"))
     return found
 
 

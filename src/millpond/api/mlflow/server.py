@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,7 +14,8 @@ from millpond.api.access import deps_of
 from millpond.api.mlflow import artifacts, errors, experiments, logged, models, runs
 from millpond.api.mlflow.endpoint import Call, Document, Endpoint
 from millpond.api.mlflow.methods import METHODS, Method
-from millpond.errors import BadRequest, Forbidden, Invalid, MillError, NotFound, NotSignedIn
+from millpond.api.mlflow.reading import read_body, read_query, secret_of
+from millpond.errors import Forbidden, MillError, NotFound, NotSignedIn
 from millpond.model.people import Actor, ActorKind, Role
 from millpond.services.people import access, tokens
 
@@ -83,7 +81,7 @@ async def _answer(request: Request, project: str, path: str) -> Response:
     endpoint, parts = _endpoint(request.method, name)
     if endpoint is None:
         return _missing(request.method, name)
-    fields = {**(_query(request) if request.method == "GET" else _body(await request.body())), **parts}
+    fields = {**(read_query(request) if request.method == "GET" else read_body(await request.body())), **parts}
     return JSONResponse(
         await run_in_threadpool(_called, request, project, endpoint.role, fields, endpoint.handle, endpoint.for_jobs)
     )
@@ -121,7 +119,7 @@ async def _artifact(request: Request, project: str, path: str) -> Response:
         await run_in_threadpool(artifacts.store, call, path, file)
         return JSONResponse({})
     if request.method in ("GET", "HEAD"):
-        call = await run_in_threadpool(_called, request, project, Role.VIEWER, _query(request), _itself)
+        call = await run_in_threadpool(_called, request, project, Role.VIEWER, read_query(request), _itself)
         if not path:
             return JSONResponse(await run_in_threadpool(artifacts.list_folder, call))
         return await run_in_threadpool(artifacts.download, call, path, request)
@@ -145,41 +143,11 @@ def _called(
 
 
 def _caller(request: Request) -> Actor:
-    """By token: as bearer (MLFLOW_TRACKING_TOKEN), or as the password of basic authentication. No cookie counts."""
-    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "basic":
-        try:
-            _, _, secret = base64.b64decode(secret.strip(), validate=True).decode().partition(":")
-        except (binascii.Error, UnicodeDecodeError) as error:
-            raise NotSignedIn("The header Authorization cannot be read.") from error
-    if scheme.lower() not in ("bearer", "basic") or not secret.strip():
+    secret = secret_of(request.headers.get("authorization", ""))
+    if secret is None:
         hint = "Set MLFLOW_TRACKING_TOKEN to a token of yours: mill token create NAME"
         raise NotSignedIn("This needs a token.", hint=hint)
-    return tokens.actor_of(deps_of(request), secret.strip())
-
-
-def _query(request: Request) -> Document:
-    found: dict[str, Any] = {}
-    for key, value in request.query_params.multi_items():
-        # Written as an array by some clients: run_ids[]=a
-        name = key.removesuffix("[]")
-        found[name] = [*found[name], value] if name in found else [value]
-    if any("\0" in key or any("\0" in value for value in values) for key, values in found.items()):
-        raise BadRequest("A NUL character cannot be stored.")
-    return found
-
-
-def _body(raw: bytes) -> Document:
-    try:
-        found = json.loads(raw) if raw else {}
-        raw.decode()
-        if b"\\u" in raw or b"\0" in raw:
-            json.dumps(found, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
-        raise BadRequest("The body is not a JSON document.") from error
-    if not isinstance(found, dict):
-        raise Invalid("The body is not a JSON object.")
-    return found
+    return tokens.actor_of(deps_of(request), secret)
 
 
 def _missing(method: str, path: str) -> Response:

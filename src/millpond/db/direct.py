@@ -1,0 +1,119 @@
+"""Statements straight to the driver, for writes that come a thousand times a second.
+
+SQLAlchemy compiles a statement once, for each kind of database; from then on its text and the values go to the driver
+without anything in between, which costs more than the database does for a row. Results are plain tuples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, NoReturn
+
+from sqlalchemy import Connection, Dialect, Engine
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import DBAPIError
+
+# Makes a statement, given the `insert` of the database: `ON CONFLICT` has no common form.
+Make = Callable[[Any], Any]
+
+
+class DirectTx:
+    """A write transaction at the driver. A context manager: committed with the block, or rolled back."""
+
+    def __init__(self, dialect: Dialect, connection: Any) -> None:
+        self.dialect = dialect
+        self.cursor = connection.cursor()
+        self._connection = connection
+
+    def __enter__(self) -> DirectTx:
+        if self.dialect.name == "sqlite":  # the other begins with its first statement
+            self._do("BEGIN IMMEDIATE", lambda: self.cursor.execute("BEGIN IMMEDIATE"))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._do("COMMIT", self._connection.commit if kind is None else self._connection.rollback)
+
+    def _do(self, text: str, call: Callable[[], object]) -> None:
+        try:
+            call()
+        except self.dialect.loaded_dbapi.Error as error:
+            _raise(self.dialect, text, error)
+
+
+class DirectConnection:
+    """One connection of the engine, for a thread that writes all the time. Close it once a transaction has failed."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._dialect = engine.dialect
+        self._connection = engine.raw_connection()
+
+    def write(self) -> DirectTx:
+        return DirectTx(self._dialect, self._connection.dbapi_connection)
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class Direct:
+    """One statement. Every parameter has a name; values are what drivers take, or of a column's own type."""
+
+    def __init__(self, make: Make) -> None:
+        self._make = make
+        self._compiled: dict[str, _Compiled] = {}
+
+    def run(self, tx: Connection | DirectTx, values: Mapping[str, Any]) -> Any:
+        """The driver's cursor, to fetch from before the next statement."""
+        compiled, cursor = self._for(tx.dialect), _cursor(tx)
+        try:
+            return cursor.execute(compiled.text, compiled.bound(values))
+        except tx.dialect.loaded_dbapi.Error as error:
+            _raise(tx.dialect, compiled.text, error)
+
+    def run_each(self, tx: Connection | DirectTx, rows: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
+        """What the statement returns for each of the rows, in their order: one tuple each."""
+        if len(rows) == 1 or tx.dialect.name == "sqlite":
+            return [self.run(tx, row).fetchone() for row in rows]
+        compiled, cursor = self._for(tx.dialect), _cursor(tx)
+        try:
+            # One way there and back for all of them.
+            cursor.executemany(compiled.text, [compiled.bound(row) for row in rows], returning=True)
+            return [cursor.fetchone(), *(cursor.fetchone() for _ in rows[1:] if cursor.nextset())]
+        except tx.dialect.loaded_dbapi.Error as error:
+            _raise(tx.dialect, compiled.text, error)
+
+    def _for(self, dialect: Dialect) -> _Compiled:
+        found = self._compiled.get(dialect.name)
+        if found is None:
+            insert = sqlite.insert if dialect.name == "sqlite" else postgresql.insert
+            found = self._compiled[dialect.name] = _Compiled(self._make(insert), dialect)
+        return found
+
+
+class _Compiled:
+    def __init__(self, statement: Any, dialect: Dialect) -> None:
+        compiled = statement.compile(dialect=dialect)
+        self.text = str(compiled)
+        self._order: Sequence[str] | None = compiled.positiontup
+        types = {name: compiled.binds[name].type.dialect_impl(dialect) for name in compiled.params}
+        found = {name: kind.bind_processor(dialect) for name, kind in types.items()}
+        self._processors = {name: process for name, process in found.items() if process is not None}
+        # Constants of the statement.
+        self._fixed = {name: value for name, value in compiled.params.items() if not compiled.binds[name].required}
+
+    def bound(self, values: Mapping[str, Any]) -> Any:
+        given = {**self._fixed, **values}
+        for name, process in self._processors.items():
+            given[name] = process(given[name])
+        return given if self._order is None else [given[name] for name in self._order]
+
+
+def _cursor(tx: Connection | DirectTx) -> Any:
+    return tx.cursor if isinstance(tx, DirectTx) else tx.connection.cursor()
+
+
+def _raise(dialect: Dialect, text: str, error: Exception) -> NoReturn:
+    """Errors of the driver as SQLAlchemy's, which callers know."""
+    raise DBAPIError.instance(text, None, error, dialect.loaded_dbapi.Error, dialect=dialect) from error
