@@ -8,6 +8,7 @@ from typing import Any
 
 from millpond.client.http import Api, segment
 from millpond.client.paths import run_path
+from millpond.wire.points import MEDIA_TYPE
 from millpond.wire.runs import (
     Comparison,
     Run,
@@ -89,6 +90,12 @@ def send_batch(api: Api, project: str, run: str, batch: Mapping[str, Any]) -> No
     """Send a `RunBatch`. One sent twice counts once: it carries its writer and number."""
     body = json.dumps(batch, separators=(",", ":")).encode()
     headers = {"Content-Type": "application/json"}
+    api.request("POST", f"{run_path(project, run)}/batch", body=body, headers=headers, idempotent=True)
+
+
+def send_points(api: Api, project: str, run: str, body: bytes) -> None:
+    """Send a batch of nothing but points (wire/points.py). BadRequest from a server that knows `RunBatch` only."""
+    headers = {"Content-Type": MEDIA_TYPE}
     api.request("POST", f"{run_path(project, run)}/batch", body=body, headers=headers, idempotent=True)
 
 

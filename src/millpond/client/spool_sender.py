@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from millpond.client.http import Api
-from millpond.client.runs import create_run, send_batch
+from millpond.client.runs import create_run, send_batch, send_points
 from millpond.client.spool import ArtifactLines, Group, Header, read_all, read_header, remove
 from millpond.errors import BadRequest, Invalid, MillError, NotFound, TooLarge
+from millpond.model.series import Points
+from millpond.wire.points import encode_points
 from millpond.wire.runs import written_number
 
 if TYPE_CHECKING:
@@ -34,6 +36,8 @@ class Sender:
         self._header = header
         self._artifacts = artifacts
         self._created = header.create is None
+        # False once the server has not understood points as bytes.
+        self._packs = True
         # One call at a time: whoever logs an artifact, and the thread that empties the spool.
         self._uploading = threading.Lock()
         self._uploader: ApiUploader | None = None
@@ -86,8 +90,15 @@ class Sender:
                 self._uploader = None
 
     def _send_batch(self, lines: Sequence[Any], number: int) -> None:
-        body = batch_of(lines) | {"writer": self._header.writer, "sequence": number}
-        send_batch(self._api, self._header.project, self._header.run, body)
+        writer, project, run = self._header.writer, self._header.project, self._header.run
+        if self._packs and all(isinstance(line, list) for line in lines):
+            try:
+                send_points(self._api, project, run, encode_points(writer, number, points_of(lines)))
+                return
+            except BadRequest:
+                # A server of an older version, which knows points as JSON only.
+                self._packs = False
+        send_batch(self._api, project, run, batch_of(lines) | {"writer": writer, "sequence": number})
 
     def _send_pieces(self, lines: Sequence[Any], number: int) -> list[str]:
         """The points together, everything else line by line: what is good of a refused batch is taken."""
@@ -138,6 +149,19 @@ def batch_of(lines: Sequence[Any]) -> dict[str, Any]:
             else:
                 found[name] = {**found[name], **value} if isinstance(found.get(name), dict) else value
     return found | {"series": list(series.values())}
+
+
+def points_of(lines: Sequence[Any]) -> dict[str, Points]:
+    """Points by key, in the order they came."""
+    found: dict[str, Points] = {}
+    for key, step, value, at in lines:
+        one = found.get(key)
+        if one is None:
+            one = found[key] = Points()
+        one.steps.append(step)
+        one.values.append(value)
+        one.times.append(at)
+    return found
 
 
 def send_spool(api: Api, path: Path) -> list[str]:

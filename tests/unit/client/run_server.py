@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from millpond.api.shapes.points import read_points, to_batch
 from millpond.lake.encoding import decode_blob
 from millpond.lake.packs import read_index
 from millpond.model.ids import new_pack_id
-from tests.unit.client.fake_server import Answer, FakeServer, Received
+from millpond.wire.points import MEDIA_TYPE
+from tests.unit.client.fake_server import Answer, FakeServer, Received, problem
 
 DEADLINE = 10.0
 
@@ -21,6 +24,8 @@ class Runs:
     batches: dict[tuple[str, str, int], dict[str, Any]] = field(default_factory=dict)
     artifacts: dict[str, bytes] = field(default_factory=dict)
     blobs: dict[str, bytes] = field(default_factory=dict)
+    # As servers were that take no points as bytes.
+    knows_json_only: bool = False
     changed: threading.Condition = field(default_factory=threading.Condition)
 
     def install(self, server: FakeServer) -> None:
@@ -73,11 +78,23 @@ class Runs:
         }  # fmt: skip
 
     def _batch(self, received: Received) -> Answer:
-        batch = received.json
+        batch = self.read(received)
+        if batch is None:
+            return problem(400, "bad_request", "The request body is not JSON.")
         with self.changed:
             self.batches.setdefault((received.match[1], batch["writer"], batch["sequence"]), batch)
             self.changed.notify_all()
         return Answer(204)
+
+    def read(self, received: Received) -> dict[str, Any] | None:
+        if received.headers.get("content-type") != MEDIA_TYPE:
+            found: dict[str, Any] = received.json
+            return found
+        if self.knows_json_only:
+            return None
+        head, points, _ = read_points(received.body)
+        batch: dict[str, Any] = json.loads(to_batch(head, points))
+        return batch | {"params": {}, "tags": {}, "origin": {}}
 
     def _slots(self, received: Received) -> dict[str, Any]:
         ids = [new_pack_id() for _ in range(received.json["count"])]

@@ -270,7 +270,7 @@ def test_a_batch_the_server_refuses_does_not_hold_up_the_rest(
     runs: Runs, server: FakeServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def refuse_bad(received: Received) -> Answer:
-        if "bad" in received.json["params"]:
+        if "bad" in (runs.read(received) or {})["params"]:
             return problem(422, "invalid", "That is no parameter.")
         return runs._batch(received)
 
@@ -284,6 +284,15 @@ def test_a_batch_the_server_refuses_does_not_hold_up_the_rest(
     assert runs.points("loss") == [(0, 2.0), (1, 1.0)]
     assert runs.params() == {"good": 1}
     assert "That is no parameter." in capsys.readouterr().err
+
+
+def test_a_server_of_an_older_version_gets_points_as_json(runs: Runs) -> None:
+    runs.knows_json_only = True
+    run = millpond.init()
+    for value in (2.0, float("nan"), 1.0):
+        run.log_metric("loss", value)
+    run.finish()
+    assert runs.points("loss") == [(0, 2.0), (1, "NaN"), (2, 1.0)]
 
 
 def test_an_unusable_home_breaks_nothing(
