@@ -27,7 +27,7 @@ from millpond.client.servers import SavedLogins
 from millpond.db import migrate, sites, volumes
 from millpond.db.engine import Database
 from millpond.errors import SetupError
-from millpond.loops import elastic, housekeeping, logs, schedule, searches
+from millpond.loops import elastic, flows, housekeeping, logs, schedule, searches
 from millpond.loops.child import Child
 from millpond.loops.runner import Loop, LoopRunner
 from millpond.model.people import SYSTEM
@@ -207,6 +207,7 @@ def _after_take_over(settings: Settings) -> str:
 def _loops(deps: Deps) -> Sequence[Loop]:
     return [
         *schedule.loops(deps),
+        *flows.loops(deps),
         *searches.loops(deps),
         *elastic.loops(deps),
         *housekeeping.loops(deps),

@@ -64,6 +64,8 @@ class Settings:
     # What seals credentials; None: `secret.key` in the data directory. Servers of one database share one key.
     secret_key_file: Path | None = None
 
+    # How often one step of a flow may run over a list.
+    max_fan_out: int = 2_000
     # How much of one log is kept: as much of its beginning as of its end.
     log_bytes: int = 2_000_000_000
 
@@ -93,6 +95,11 @@ class Settings:
     @property
     def provisioners(self) -> Path:
         return self.provisioners_dir or self.data_dir / "provisioners"
+
+    @property
+    def components(self) -> Path:
+        """Components of flows beside those that are installed, one folder each."""
+        return self.data_dir / "components"
 
     @property
     def logs_dir(self) -> Path:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from millpond.agent.prepare import OUTPUT
+from millpond.agent import step_folder
+from millpond.agent.prepare import OUTPUT, TEMPORARY
 from millpond.agent.spec import Spec, read_spec, write_private
 from millpond.agent.threads import in_thread
 from millpond.agent.volumes import sentence
+from millpond.decide.flows.outputs import StepOutcome
 from millpond.errors import MillError
 from millpond.retry import Backoff, may_pass
 
@@ -30,6 +33,7 @@ class SavedOutputs:
 
     output_commit: str | None = None
     problem: str | None = None
+    step_made: Mapping[str, Any] | None = None
 
 
 def read_outcome(directory: Path) -> SavedOutputs | None:
@@ -42,15 +46,31 @@ def read_outcome(directory: Path) -> SavedOutputs | None:
 def spec_with_outputs(directory: Path) -> Spec | None:
     """The spec of a placement that has left something to save; None when there is nothing."""
     output = directory / OUTPUT
-    return read_spec(directory) if output.is_dir() and any(output.iterdir()) else None
+    spec = read_spec(directory) if output.is_dir() else None
+    return spec if spec is not None and (spec.asked.step is not None or any(output.iterdir())) else None
 
 
-async def save(directory: Path, spec: Spec, save_outputs: SaveOutputs, wanted: Callable[[], bool]) -> SavedOutputs:
-    """Commit the outputs and record the result; do nothing if they are no longer `wanted`."""
+def step_outcome(directory: Path, spec: Spec) -> StepOutcome:
+    """What a step that ended well has made; nothing for other jobs."""
+    if spec.asked.step is None:
+        return StepOutcome()
+    return step_folder.outcome(spec.asked.step, output=directory / OUTPUT, temporary=directory / TEMPORARY)
+
+
+async def save(
+    directory: Path, spec: Spec, save_outputs: SaveOutputs, wanted: Callable[[], bool], *, succeeded: bool = False
+) -> SavedOutputs:
+    """Commit the outputs and record the result; do nothing if they are no longer `wanted`.
+
+    A step that `succeeded` must have made what it declares.
+    """
     backoff = Backoff()
     while wanted():
         try:
-            outcome = SavedOutputs(await in_thread(lambda: save_outputs(spec, directory / OUTPUT)))
+            made = step_outcome(directory, spec) if succeeded else StepOutcome()
+            is_empty = not any((directory / OUTPUT).iterdir())
+            commit = None if is_empty else await in_thread(lambda: save_outputs(spec, directory / OUTPUT))
+            outcome = SavedOutputs(commit, made.problem, made.document)
         except (MillError, OSError) as error:
             if isinstance(error, MillError) and may_pass(error):
                 log.info("outputs wait: placement=%s %s", spec.placement, error)

@@ -155,13 +155,14 @@ class Placement:
         shipper = self._shipper = self._shipper or self._new_shipper()
         status = await self._run(shipper)
         lost_checkpoint = await self._save_checkpoint(status)
-        outcome = await self._save()
+        outcome = await self._save(status)
         if not self._dropped:
             await shipper.finish()
         self._report(
             "finished",
             problem=_problem(status) or outcome.problem,
             output_commit=outcome.output_commit,
+            step_made=outcome.step_made,
             checkpoint_problem=lost_checkpoint,
         )
 
@@ -277,14 +278,17 @@ class Placement:
             or None
         )
 
-    async def _save(self) -> SavedOutputs:
+    async def _save(self, status: Exited | Lost) -> SavedOutputs:
         """Commit the outputs, once."""
         known = read_outcome(self.directory)
         spec = spec_with_outputs(self.directory) if known is None else None
         if spec is None:
             return known or SavedOutputs()
         self._report("saving")
-        return await save(self.directory, spec, self._world.save_outputs, wanted=lambda: not self._dropped)
+        succeeded = isinstance(status, Exited) and status.exit_code == 0 and status.reason is None
+        return await save(
+            self.directory, spec, self._world.save_outputs, wanted=lambda: not self._dropped, succeeded=succeeded
+        )
 
     # Parts
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from millpond.agent import step_folder
 from millpond.agent.keeper.clock import boot_id
 from millpond.agent.spec import Mount, Spec, renew
 from millpond.model.job import RankPlace
@@ -25,6 +26,8 @@ CHECKPOINT = "checkpoint"
 WRITABLE = (WORK, OUTPUT, CHECKPOINT, TEMPORARY)
 # Where a container shows its inputs.
 DATA = "/data"
+# Variables of the inputs of a flow's step.
+_INPUT = "MILL_INPUT_"
 
 # What a job may need of the agent's own environment: who it is, how it reaches the network, where libraries lie.
 _PROXIES = ("http_proxy", "https_proxy", "no_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY")
@@ -77,6 +80,8 @@ def prepare(
         copy_writable(code, work)
     for name in (OUTPUT, CHECKPOINT, TEMPORARY):
         (directory / name).mkdir()
+    if desired.spec.step is not None:
+        step_folder.make(desired.spec.step, output=directory / OUTPUT, temporary=directory / TEMPORARY)
     restore(directory / CHECKPOINT)
     renew(directory, renewed)
     mounts = mounts_of(desired, inputs)
@@ -116,13 +121,17 @@ def mounts_of(desired: DesiredPlacement, inputs: Mapping[str, Path]) -> dict[str
     """Where a container shows each input: `/data/<dataset>`; datasets of one name are told apart by their variables."""
     names = Counter(item.dataset for item in desired.inputs)
     targets = {
-        item.env: item.dataset if names[item.dataset] == 1 else item.env.removeprefix("MILL_DATA_").lower()
+        item.env: item.dataset if names[item.dataset] == 1 and not item.env.startswith(_INPUT) else _lowered(item.env)
         for item in desired.inputs
     }
     return {
         variable: Mount(str(path), f"{DATA}/{targets.get(variable, variable.lower())}")
         for variable, path in inputs.items()
     }
+
+
+def _lowered(variable: str) -> str:
+    return variable.removeprefix("MILL_DATA_").removeprefix(_INPUT).lower()
 
 
 def environment(
@@ -161,6 +170,7 @@ def environment(
         "MILL_OUTPUT": str(directory / OUTPUT),
         "MILL_CHECKPOINT": str(directory / CHECKPOINT),
         **{variable: str(path) for variable, path in inputs.items()},
+        **step_folder.variables(desired.spec, inputs, directory / TEMPORARY),
     }
     if "MLFLOW_TRACKING_URI" not in {**desired.spec.env, **desired.secrets}:
         # The first run that MLflow's client creates is the job's. MLFLOW_RUN_ID would say so, too, but with it the

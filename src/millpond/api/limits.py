@@ -29,6 +29,8 @@ class BodyLimit:
             (re.compile(r"/api/v1/projects/[^/]+/datasets/[^/]+/edits"), settings.max_digests_bytes),
             (re.compile(r"/api/v1/projects/[^/]+/runs/[^/]+/artifacts"), settings.max_digests_bytes),
             (re.compile(r"/api/v1/projects/[^/]+/runs/[^/]+/artifacts/.+"), settings.max_object_bytes),
+            # A flow may bring its code.
+            (re.compile(r"/api/v1/projects/[^/]+/flows(/[^/]+|:validate)"), settings.max_object_bytes),
             (re.compile(r"/api/v1/placements/[^/]+/log"), _LOG_CHUNK),
             # An agent tells everything it sees each time: a volume may hold tens of thousands of commits.
             (re.compile(r"/api/v1/agents/sync"), settings.max_digests_bytes),

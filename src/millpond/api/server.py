@@ -35,6 +35,8 @@ from millpond.api.routes import (
     external,
     files,
     find,
+    flow_runs,
+    flows,
     gpu_use,
     home,
     job_ports,
@@ -42,6 +44,7 @@ from millpond.api.routes import (
     join_tokens,
     lake,
     lake_care,
+    library,
     lineage,
     logs,
     models,
@@ -117,6 +120,9 @@ ROUTERS: Sequence[APIRouter] = (
     connections.router,
     secrets.router,
     sources.router,
+    flow_runs.router,
+    flows.router,
+    library.router,
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from sqlalchemy import Connection, select
 
@@ -12,8 +13,13 @@ from millpond.model.job import JobState, StateChange
 _INSERT = job_event.insert()
 
 
-def insert(tx: Connection, value: StateChange) -> None:
-    values = {
+def insert(tx: Connection, *values: StateChange) -> None:
+    if values:
+        tx.execute(_INSERT, [_row(value) for value in values])
+
+
+def _row(value: StateChange) -> dict[str, Any]:
+    return {
         "job_id": value.job_id,
         "at": value.at,
         "from_state": value.before.value if value.before else None,
@@ -23,7 +29,6 @@ def insert(tx: Connection, value: StateChange) -> None:
         "node": value.node,
         "attempt": value.attempt,
     }
-    tx.execute(_INSERT, values)
 
 
 def of_job(tx: Connection, job_id: str) -> Sequence[StateChange]:

@@ -55,11 +55,15 @@ _STATUS = tuple(field.name for field in fields(JobStatus))
 _IDENTITY = tuple(field.name for field in fields(Job) if field.name not in ("spec", "status"))
 
 
-def insert(tx: Connection, value: Job) -> None:
-    """IntegrityError when a job of this name has not ended."""
+def insert(tx: Connection, *values: Job) -> None:
+    """IntegrityError when a job of such a name has not ended."""
+    tx.execute(_INSERT, [_all_values(value) for value in values])
+    lineage.add(tx, [edge for value in values for edge in edges_of_job(value)])
+
+
+def _all_values(value: Job) -> dict[str, Any]:
     identity = {name: getattr(value, name) for name in _IDENTITY if name != "project"}
-    tx.execute(_INSERT, identity | _spec_values(value.spec) | _status_values(value.status))
-    lineage.add(tx, edges_of_job(value))
+    return identity | _spec_values(value.spec) | _status_values(value.status)
 
 
 def get(tx: Connection, job_id: str) -> Job | None:

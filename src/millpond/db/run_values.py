@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -65,6 +65,17 @@ def set_params(tx: Connection, run: Run, values: Mapping[str, Any], now: datetim
         tx.execute(run_param.insert(), fresh)
     if changed:
         tx.execute(_UPDATE_PARAM, changed)
+
+
+def add_tags(tx: Connection, tagged: Sequence[tuple[Run, Mapping[str, str]]]) -> None:
+    """Tags of new runs, which have none yet."""
+    rows = [
+        {"run_id": run.id, "key": key, "project_id": run.project_id, "text": text, "head": text[:HEAD]}
+        for run, values in tagged
+        for key, text in values.items()
+    ]
+    if rows:
+        tx.execute(run_tag.insert(), rows)
 
 
 def set_tags(tx: Connection, run: Run, values: Mapping[str, str]) -> None:

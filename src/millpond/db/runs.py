@@ -55,8 +55,8 @@ class RunFilter:
         return query
 
 
-def insert(tx: Connection, value: Run) -> None:
-    tx.execute(_INSERT, _values(value))
+def insert(tx: Connection, *values: Run) -> None:
+    tx.execute(_INSERT, [_values(value) for value in values])
 
 
 def get(tx: Connection, run_id: str) -> Run | None:

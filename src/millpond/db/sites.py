@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,13 @@ def find(tx: Connection, name: str) -> Site | None:
 def by_id(tx: Connection) -> Mapping[str, str]:
     """The names of all sites."""
     return {row.id: row.name for row in tx.execute(select(site.c.id, site.c.name).order_by(site.c.name))}
+
+
+def of_computes(tx: Connection, names: Collection[str]) -> Mapping[str, str]:
+    """The name of the site of each of these computes."""
+    query = select(compute.c.name, site.c.name.label("site")).join(site, site.c.id == compute.c.site_id)
+    rows = tx.execute(query.where(compute.c.name.in_(sorted(names)), compute.c.detached_at.is_(None))) if names else ()
+    return {row.name: row.site for row in rows}
 
 
 def delete(tx: Connection, site_id: str) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from signal import Signals
+from typing import Any
 
 from millpond.decide.retry import Again, after_ending
 from millpond.decide.scheduling.backoff import WINDOW
@@ -65,6 +66,8 @@ class Report:
     failed_rank: int | None = None
     # What the engine says it waits for, before the command has begun.
     waiting: str | None = None
+    # Of a step of a flow: the values that it wrote, and the names of outputs that are files.
+    step_made: Mapping[str, Any] | None = None
 
 
 # Whom a job is preempted for, by rule.
@@ -306,7 +309,7 @@ def _end(job: Job, state: JobState, ending: Ending | None, reason: str, report: 
     job = job.changed(
         ended_at=now, exit_code=report.exit_code, signal=report.signal, ending=ending,
         output_commit=report.output_commit, problem=reason if state is JobState.FAILED else None,
-        failed_rank=report.failed_rank,
+        failed_rank=report.failed_rank, step_made=report.step_made,
     )  # fmt: skip
     return _move(job, state, reason)
 

@@ -17,6 +17,8 @@ class DatasetKind(Enum):
     ARTIFACT = "artifact"
     CHECKPOINT = "checkpoint"
     MODEL = "model"
+    FLOW = "flow"
+    STEP = "step"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import Enum
 from typing import Any
 
@@ -18,6 +19,7 @@ class StepState(Enum):
     PREPARING = "preparing"
     RUNNING = "running"
     PREEMPTED = "preempted"
+    SUSPENDED = "suspended"
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     CANCELLED = "cancelled"
@@ -71,3 +73,109 @@ class FlowRunState:
     steps: Mapping[str, tuple[StepRun, ...]] = field(default_factory=dict)
     trigger_commit: str | None = None
     is_cancelled: bool = False
+
+
+class FlowRunPhase(Enum):
+    QUEUED = "queued"  # other runs of the flow must end first (`concurrency`)
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    SKIPPED = "skipped"  # the flow was busy (`concurrency: {then: skip}`)
+
+    @property
+    def is_finished(self) -> bool:
+        return self not in (FlowRunPhase.QUEUED, FlowRunPhase.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How a run differs from what its flow says."""
+
+    # Template or queue for every step.
+    on: str | None = None
+    # Start at this step, or run it alone; what it needs is taken from an earlier run.
+    from_step: str | None = None
+    only_step: str | None = None
+    remember: bool = True
+    # Parameters of single steps, by step and name: `--set STEP.PARAM=VALUE`.
+    step_params: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RunTrigger:
+    """What started a run: `manual`, or a trigger of its flow. `by` is a person, or what a trigger says of itself."""
+
+    type: str = "manual"
+    by: str = ""
+    commit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FlowRun:
+    """One run of a flow. `number` counts the runs of the flow: NAME#NUMBER."""
+
+    id: str
+    project_id: str
+    project: str
+    flow_id: str
+    flow: str
+    number: int
+    version: int
+    phase: FlowRunPhase
+    reason: str
+    trigger: RunTrigger
+    params: Mapping[str, Any]
+    options: RunOptions
+    # What the run uses, fixed at its start (services/flows/pins.py).
+    pins: Mapping[str, Any]
+    created_by: str
+    # Whose rights publishing and registering have.
+    run_as: str
+    created_at: datetime
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    cancelled_by: str | None = None
+    # What was published so far: the commit of each branch.
+    published: Mapping[str, str] = field(default_factory=dict)
+    # Counted up by every transaction that changes the run.
+    revision: int = 0
+    # True if what comes next is to be decided, besides when a job ends.
+    due: bool = True
+
+    @property
+    def written(self) -> str:
+        return f"{self.flow}#{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class FlowStep:
+    """One execution of a step, as it is kept. `index` is -1 for a step that runs once."""
+
+    id: str
+    run_id: str
+    step: str
+    index: int
+    state: StepState
+    reason: str = ""
+    each: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)
+    # Files as they are written (`project/.outputs@COMMIT:name`), lists of them for a fan-in.
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    # Values as they are, files as `{"files": …, "type": …}`.
+    outputs: Mapping[str, Any] = field(default_factory=dict)
+    job_id: str | None = None
+    memo_key: str | None = None
+    # The step that made what is used here: NAME#RUN/STEP[INDEX].
+    remembered_from: str | None = None
+    # How often it was started, with retries of the run.
+    attempts: int = 0
+    ready_at: datetime | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    # Of an approval: when it fails by itself.
+    expires_at: datetime | None = None
+
+    @property
+    def label(self) -> str:
+        return self.step if self.index < 0 else f"{self.step}[{self.index}]"

@@ -135,6 +135,8 @@ class JobStatus:
     # How often it was preempted, and when within the last hour, in seconds since the epoch.
     preemptions: int = 0
     preempted_at: tuple[float, ...] = ()
+    # Of a step of a flow: the values that it wrote, and the names of outputs that are files.
+    step_made: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,10 @@ class JobInput:
     commit_id: str = ""
     dataset_id: str = ""
     env: str = ""
+    # Of a step of a flow: a file of the commit that is the input; and whether it is read from the lake (`mill://`)
+    # instead of a volume.
+    path: str = ""
+    streamed: bool = False
 
     @classmethod
     def parse(cls, text: str) -> JobInput:
@@ -109,6 +113,26 @@ class JobMount:
                 fields=["mounts"],
             )  # fmt: skip
         return cls(parts[0], parts[1], read_only)
+
+
+@dataclass(frozen=True, slots=True)
+class StepOutput:
+    """An output that a step declares: a value, or files in its folder below $MILL_OUTPUT."""
+
+    name: str
+    type: str
+    required: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class JobStep:
+    """What the process of a flow's step is told (docs/flows.md). `index` is -1 for a step that runs once."""
+
+    run: str
+    name: str
+    index: int = -1
+    params: Mapping[str, Any] = field(default_factory=dict)
+    outputs: tuple[StepOutput, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +207,8 @@ class JobSpec:
     params: Annotated[Mapping[str, Any], MaxLen(1000)] = field(default_factory=dict, metadata=_UNPLACED)
     # Where its script names a ref of an input itself, it reads the input's commit, though the ref has moved on.
     pinned: bool = field(default=False, metadata=_UNPLACED)
+    # Of a step of a flow.
+    step: JobStep | None = field(default=None, metadata=_UNPLACED)
 
     @cached_property
     def resources(self) -> Resources:

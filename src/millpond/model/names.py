@@ -18,7 +18,12 @@ CODE_DATASET = ".code"
 OUTPUT_DATASET = ".outputs"
 ARTIFACT_DATASET = ".artifacts"
 CHECKPOINT_DATASET = ".checkpoints"
-SYSTEM_DATASETS = (CODE_DATASET, OUTPUT_DATASET, ARTIFACT_DATASET, CHECKPOINT_DATASET)
+# Versions of flows, and what steps of their runs read.
+FLOW_DATASET = ".flows"
+STEP_DATASET = ".steps"
+SYSTEM_DATASETS = (
+    CODE_DATASET, OUTPUT_DATASET, ARTIFACT_DATASET, CHECKPOINT_DATASET, FLOW_DATASET, STEP_DATASET,
+)  # fmt: skip
 # A model is a dataset named so: models, datasets and flows of a project may have the same names.
 MODEL_PREFIX = ".models."
 MOST_MODEL_NAME = 200

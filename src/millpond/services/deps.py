@@ -14,6 +14,7 @@ from millpond.lake.renames import Summary
 from millpond.sealing import Seal
 from millpond.services.commits.packs.recent_places import RecentPlaces
 from millpond.services.commits.pages import PageCache
+from millpond.services.flows.library import ServerLibrary
 from millpond.services.jobs.recent_shares import RecentShares
 from millpond.services.jobs.tunnels import Tunnels
 from millpond.services.lake.fence import Fence, NoFence
@@ -104,5 +105,7 @@ class Deps:
     tunnels: Tunnels = field(default_factory=Tunnels)
     # Shares of a long queue, worked out a moment ago.
     recent_shares: RecentShares = field(default_factory=RecentShares)
+    # Components that flows may use.
+    library: ServerLibrary = field(default_factory=ServerLibrary)
     # Seals the credentials of connections; its key lies in a file, never in the database.
     seal: Seal = field(default_factory=Seal.throwaway)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -176,6 +176,8 @@ class PlacementSeen(Request):
     # What the engine says of a placement that it has and has not begun, for people.
     waiting: str | None = None
     output_commit: str | None = None
+    # Of a step of a flow: the values that it wrote, and the names of outputs that are files, once they are saved.
+    step_made: dict[str, Any] | None = None
     # Why what the command left could not be saved as its checkpoint.
     checkpoint_problem: str | None = None
     log_bytes: int = 0

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from millpond.client.environment import Requirements, read_requirements
 from millpond.errors import BadRequest
+from millpond.requirements import Requirements, read_requirements
 
 
 def written(folder: Path, **files: str) -> Path:

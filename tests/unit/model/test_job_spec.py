@@ -48,6 +48,13 @@ FULL: dict[str, Any] = {
     "ports": [8888],
     "idle_seconds": 3600,
     "experiment": "xray",
+    "step": {
+        "run": "r1",
+        "name": "train",
+        "index": 2,
+        "params": {"lr": 0.1},
+        "outputs": [{"name": "model", "type": "model"}, {"name": "note", "type": "file", "required": False}],
+    },
     "tags": {"git.commit": "abc"},
     "params": {"lr": 0.1, "layers": [1, 2]},
     "pinned": True,

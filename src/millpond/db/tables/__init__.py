@@ -28,6 +28,7 @@ from millpond.db.tables.data import (
     upload,
 )
 from millpond.db.tables.elastic import elastic_compute, elastic_node
+from millpond.db.tables.flows import flow, flow_memo, flow_run, flow_step, flow_version
 from millpond.db.tables.imports import connection, source, source_object
 from millpond.db.tables.lineage import lineage_edge
 from millpond.db.tables.logs import log_chunk
@@ -79,6 +80,11 @@ __all__ = [
     "eviction",
     "experiment",
     "fill_rate",
+    "flow",
+    "flow_memo",
+    "flow_run",
+    "flow_step",
+    "flow_version",
     "gpu_share_sample",
     "job",
     "job_event",

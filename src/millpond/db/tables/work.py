@@ -86,6 +86,8 @@ job = Table(
     Column("preemptions", Integer, nullable=False, server_default=text("0")),
     Column("preempted_at", JSON, nullable=False, server_default=text("'[]'")),
     time_column("suspended_at", nullable=True),
+    # Of a step of a flow: the values that it wrote, and the names of outputs that are files.
+    Column("step_made", JSON(none_as_null=True), nullable=True),
     UniqueConstraint("project_id", "name", "number"),
     Index("ix_job_state", "state"),
     # Lists are read from their newest end, however long they have grown.

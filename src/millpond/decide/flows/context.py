@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -85,6 +86,31 @@ class FlowContext:
             if placed.step and ref.step:
                 found[placed.step].add(ref.step)
         return {name: frozenset(needed & self.flow.steps.keys()) for name, needed in found.items()}
+
+    def refs_of(self, step: str) -> Sequence[tuple[Placed, Ref]]:
+        return self._refs_by_step.get(step, ())
+
+    @cached_property
+    def _refs_by_step(self) -> Mapping[str, Sequence[tuple[Placed, Ref]]]:
+        found: dict[str, list[tuple[Placed, Ref]]] = defaultdict(list)
+        for placed, ref in self.refs:
+            found[placed.step].append((placed, ref))
+        return found
+
+    @cached_property
+    def order(self) -> Sequence[str]:
+        """Every step behind those it needs, and as written among those that do not depend on each other."""
+        place = {name: number for number, name in enumerate(self.flow.steps)}
+        done: dict[str, None] = {}
+        for name in self.flow.steps:
+            waiting = [name]
+            while waiting:
+                missing = sorted((one for one in self.needs[waiting[-1]] if one not in done), key=place.__getitem__)
+                if missing:
+                    waiting += reversed(missing)
+                else:
+                    done[waiting.pop()] = None
+        return list(done)
 
     def type_of(self, ref: Ref) -> str | None:
         """The type of what a reference stands for; None if that is not known before the flow runs."""

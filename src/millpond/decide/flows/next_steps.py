@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -12,6 +12,8 @@ from millpond.decide.flows.expressions import ExpressionError, evaluate, parse_c
 from millpond.decide.flows.resolving import Unavailable, lookup_for, resolve, resolve_inputs
 from millpond.model.flow import Flow, Step, StepKind
 from millpond.model.flow_run import FlowRunState, StepRun, StepState
+
+_NOT_BEGUN = (StepState.READY, StepState.WAITING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ def next_steps(context: FlowContext, state: FlowRunState, *, max_fan_out: int = 
     waits: dict[str, str] = {}
     is_stopping = _is_stopping(flow, state, steps)
     # In an order in which every step comes after those it needs, so one pass settles what follows from what.
-    for name in _in_order(context):
+    for name in context.order:
         if name in steps:
             continue
         answer = _settle(context, replace_steps(state, steps), flow.steps[name], is_stopping, max_fan_out)
@@ -55,27 +57,17 @@ def next_steps(context: FlowContext, state: FlowRunState, *, max_fan_out: int = 
         else:
             steps[name] = changed[name] = answer
     # Steps that failed just now, by their own expressions, count too.
-    starts = () if _is_stopping(flow, state, steps) else _starts(context, replace_steps(state, steps))
+    if _is_stopping(flow, state, steps):
+        given_up = _given_up(steps, _why_stopping(state))
+        steps |= given_up
+        changed |= given_up
+        return FlowDecision((), changed, waits, _ended(flow, steps, waits, state, ()))
+    starts = _starts(context, replace_steps(state, steps))
     return FlowDecision(starts, changed, waits, _ended(flow, steps, waits, state, starts))
 
 
 def replace_steps(state: FlowRunState, steps: Mapping[str, tuple[StepRun, ...]]) -> FlowRunState:
     return FlowRunState(state.run_id, state.params, steps, state.trigger_commit, state.is_cancelled)
-
-
-def _in_order(context: FlowContext) -> list[str]:
-    """Topological, and as written among those that do not depend on each other."""
-    done: dict[str, None] = {}
-
-    def visit(name: str) -> None:
-        if name not in done:
-            for needed in sorted(context.needs[name], key=list(context.flow.steps).index):
-                visit(needed)
-            done[name] = None
-
-    for name in context.flow.steps:
-        visit(name)
-    return list(done)
 
 
 def _settle(
@@ -86,8 +78,7 @@ def _settle(
     if unfinished and not is_stopping:
         return f"Waits for {', '.join(unfinished)}."
     if is_stopping:
-        why = "The run was cancelled." if state.is_cancelled else "Another step failed."
-        return (StepRun(step.name, state=StepState.SKIPPED, reason=why),)
+        return (StepRun(step.name, state=StepState.SKIPPED, reason=_why_stopping(state)),)
     if missing := _unmet(context, state, step):
         return (StepRun(step.name, state=StepState.SKIPPED, reason=missing),)
     lookup = lookup_for(state, {})
@@ -99,6 +90,21 @@ def _settle(
         return _expand(step, state, max_fan_out)
     except (ExpressionError, Unavailable) as error:
         return (StepRun(step.name, state=StepState.FAILED, reason=str(error)),)
+
+
+def _why_stopping(state: FlowRunState) -> str:
+    return "The run was cancelled." if state.is_cancelled else "Another step failed."
+
+
+def _given_up(steps: Mapping[str, tuple[StepRun, ...]], why: str) -> dict[str, tuple[StepRun, ...]]:
+    """Executions that have not begun, and approvals that nobody need give any more."""
+    return {
+        name: tuple(
+            replace(run, state=StepState.SKIPPED, reason=why) if run.state in _NOT_BEGUN else run for run in runs
+        )
+        for name, runs in steps.items()
+        if any(run.state in _NOT_BEGUN for run in runs)
+    }
 
 
 def _unmet(context: FlowContext, state: FlowRunState, step: Step) -> str | None:
@@ -116,8 +122,8 @@ def _unmet(context: FlowContext, state: FlowRunState, step: Step) -> str | None:
 def _optional_steps(context: FlowContext, step: Step) -> set[str]:
     """Steps that are needed only for inputs that may be missing."""
     needed: dict[str, bool] = {}
-    for placed, ref in context.refs:
-        if placed.step == step.name and ref.step:
+    for placed, ref in context.refs_of(step.name):
+        if ref.step:
             is_optional = placed.path[2] == "inputs" and placed.path[3] in step.optional_inputs
             needed[ref.step] = needed.get(ref.step, True) and is_optional
     return {name for name, is_optional in needed.items() if is_optional and name not in step.after}

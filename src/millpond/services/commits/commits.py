@@ -21,7 +21,9 @@ from millpond.model.names import (
     CHECKPOINT_DATASET,
     CODE_DATASET,
     DEFAULT_BRANCH,
+    FLOW_DATASET,
     OUTPUT_DATASET,
+    STEP_DATASET,
     check_ref_name,
 )
 from millpond.model.people import Actor, ActorKind, Project
@@ -99,6 +101,8 @@ def _dataset(deps: Deps, actor: Actor, project: Project, name: str, branch: str)
         raise Forbidden(f"Only jobs can commit to {name}.")
     if name == ARTIFACT_DATASET:
         raise Forbidden(f"{ARTIFACT_DATASET} holds the artifacts of runs.", hint="Use millpond.log_artifact(…).")
+    if name in (FLOW_DATASET, STEP_DATASET):
+        raise Forbidden(f"{name} is written by the server alone.", hint="Save a flow: mill flow save FILE")
     if name in (CODE_DATASET, *_OF_JOBS):
         return dataset_service.ensure_system_dataset(deps, project, name)
     with deps.db.read() as tx:

@@ -24,6 +24,8 @@ from millpond.services.people import access, audit
 
 _PREFIX = re.compile(r"[0-9a-f]{4,64}")
 _NAMED_CANDIDATES = 5
+# Datasets whose commits are found by the names of jobs.
+_OF_JOBS = (DatasetKind.CODE, DatasetKind.OUTPUT, DatasetKind.ARTIFACT, DatasetKind.CHECKPOINT)
 # Commits that `~N` may lead back: each is one look into the database.
 _BACK_MOST = 10_000
 
@@ -84,7 +86,7 @@ def _newest_version(tx: Connection, dataset: Dataset) -> Ref | None:
 
 def _of_job(tx: Connection, dataset: Dataset, name: str) -> Commit | None:
     """The code, outputs, artifacts or checkpoint of a job of the project; of several with that name, the newest's."""
-    job = find_job(tx, dataset, name) if dataset.kind not in (DatasetKind.DATA, DatasetKind.MODEL) else None
+    job = find_job(tx, dataset, name) if dataset.kind in _OF_JOBS else None
     if job is None:
         return None
     if dataset.kind is DatasetKind.ARTIFACT:

@@ -288,6 +288,7 @@ def _report(seen: PlacementSeen) -> Report:
         checkpoint_problem=seen.checkpoint_problem[:500] if seen.checkpoint_problem else None,
         waiting=seen.waiting[:500] if seen.waiting else None,
         failed_rank=seen.failed_rank,
+        step_made=seen.step_made,
     )
 
 

@@ -80,7 +80,7 @@ def _desired(job: Job, placement: Placement, leased: Mapping[str, LeasedCommit],
         spec=job.spec,
         gpu_indices=list(placement.gpu_indices),
         ranks=[DesiredRank(node=place.node, gpu_indices=list(place.gpu_indices)) for place in placement.places],
-        inputs=[data(item.env, item.commit_id, item.name) for item in job.spec.inputs],
+        inputs=[data(item.env, item.commit_id, item.name) for item in job.spec.inputs if not item.streamed],
         code=_code(job, data(CODE_ENV, job.spec.code_commit, CODE_DATASET)) if job.spec.code_commit else None,
         environment=data(ENVIRONMENT_ENV, job.status.environment_commit, OUTPUT_DATASET)
         if job.status.environment_commit

@@ -18,8 +18,10 @@ from millpond.model.names import (
     ARTIFACT_DATASET,
     CHECKPOINT_DATASET,
     CODE_DATASET,
+    FLOW_DATASET,
     MODEL_PREFIX,
     OUTPUT_DATASET,
+    STEP_DATASET,
     SYSTEM_DATASETS,
     DatasetRef,
     check_name,
@@ -40,6 +42,8 @@ _SYSTEM_KINDS = {
     OUTPUT_DATASET: DatasetKind.OUTPUT,
     ARTIFACT_DATASET: DatasetKind.ARTIFACT,
     CHECKPOINT_DATASET: DatasetKind.CHECKPOINT,
+    FLOW_DATASET: DatasetKind.FLOW,
+    STEP_DATASET: DatasetKind.STEP,
 }
 
 

@@ -43,9 +43,10 @@ def save(tx: Connection, before: Job, after: Job, now: datetime, *, by: str | No
     return True
 
 
-def note_submitted(tx: Connection, job: Job) -> None:
-    """The first change of its state."""
-    job_events.insert(tx, StateChange(job.id, job.queued_at, None, job.status.state, by=job.created_by))
+def note_submitted(tx: Connection, *submitted: Job) -> None:
+    """The first change of the state of each."""
+    changes = [StateChange(job.id, job.queued_at, None, job.status.state, by=job.created_by) for job in submitted]
+    job_events.insert(tx, *changes)
 
 
 def announce(deps: Deps, changed: Sequence[Job]) -> None:
@@ -64,12 +65,19 @@ def announce(deps: Deps, changed: Sequence[Job]) -> None:
         deps.events.wake("schedule")
     if any(job.status.state.is_finished for job in changed):
         deps.events.wake("searches")
+    if any(job.status.state.is_finished and job.spec.step for job in changed):
+        deps.events.wake("flows")
 
 
 def publish(deps: Deps, job: Job) -> None:
     """Notify open pages only: for changes that need no action."""
     data = {"project": job.project, "id": job.id, "what": "changed", "name": job.name, "state": job.status.state.value}
     deps.events.publish("jobs", project_id=job.project_id, data=data)
+    if job.spec.step is not None:
+        step = job.spec.step
+        told = {"project": job.project, "id": step.run, "what": "step", "step": step.name, "index": step.index}
+        told |= {"state": job.status.state.value, "job": job.id}
+        deps.events.publish(f"flow-run:{step.run}", project_id=job.project_id, data=told)
 
 
 def _state_change(before: Job, after: Job, now: datetime, by: str | None) -> StateChange:

@@ -80,7 +80,8 @@ def commits_of(job: Job) -> list[str]:
 
 
 def commits_of_spec(spec: JobSpec, environment_commit: str | None = None) -> list[str]:
-    commits = [*(item.commit_id for item in spec.inputs), spec.code_commit, environment_commit]
+    cached = (item.commit_id for item in spec.inputs if not item.streamed)
+    commits = [*cached, spec.code_commit, environment_commit]
     return list(dict.fromkeys(commit for commit in commits if commit))
 
 

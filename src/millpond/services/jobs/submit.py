@@ -52,6 +52,8 @@ def submit(deps: Deps, actor: Actor, project: Project, request: JobCreate) -> Jo
         raise Invalid(
             f"Jobs of kind {request.spec.kind.value!r} are created by the server only.", hint=f"Choose {kinds}."
         )
+    if request.spec.step is not None:
+        raise Invalid("Steps of flows are created by the server only.", hint="Run a flow: mill flow run FILE")
     return enqueue(deps, actor, project, request.spec, name=request.name)
 
 
@@ -75,24 +77,24 @@ def enqueue(
 
 def check(deps: Deps, actor: Actor, project: Project, spec: JobSpec) -> tuple[TemplateChoice, Sequence[TemplateChoice]]:
     """The first way to run it that some node could ever take, and all ways; raises what submitting it would raise."""
-    _check(spec)
+    check_spec(spec)
     _gather_artifacts(deps, actor, project, spec.inputs)
     with deps.db.read() as tx:
-        found = _choices(tx, limited(_resolved(tx, actor, project, spec), project.shares))
-        choice = _first_choice(tx, spec.compute, found, deps.clock.now())
-        _check_quota(tx, project, choice.spec)
+        found = choices_of(tx, limited(resolved(tx, actor, project, spec), project.shares))
+        choice = first_choice(tx, spec.compute, found, deps.clock.now())
+        check_quota(tx, project, choice.spec)
         return choice, found
 
 
 def fixed(deps: Deps, actor: Actor, project: Project, spec: JobSpec) -> JobSpec:
     """The spec with its inputs and jobs resolved, for several jobs that are to read the same commits."""
-    _check(spec)
+    check_spec(spec)
     _gather_artifacts(deps, actor, project, spec.inputs)
     with deps.db.read() as tx:
-        return _resolved(tx, actor, project, spec)
+        return resolved(tx, actor, project, spec)
 
 
-def _check(spec: JobSpec) -> None:
+def check_spec(spec: JobSpec) -> None:
     if not spec.command[0]:
         raise Invalid("The command is empty.", fields=["command"])
     texts = [*spec.command, *spec.env, *spec.env.values(), *spec.tags, *spec.tags.values()]
@@ -110,14 +112,14 @@ def _check(spec: JobSpec) -> None:
         )  # fmt: skip
 
 
-def _resolved(tx: Connection, actor: Actor, project: Project, spec: JobSpec) -> JobSpec:
+def resolved(tx: Connection, actor: Actor, project: Project, spec: JobSpec) -> JobSpec:
     """The spec with its names resolved: inputs to commits, jobs to ids."""
     _check_code(tx, project, spec.code_commit)
     _check_code(tx, project, spec.environment)
     secrets.check_of_job(tx, project, spec.secrets)
     return replace(
         spec,
-        inputs=_inputs(tx, actor, project, spec.inputs),
+        inputs=_inputs(tx, actor, project, spec),
         mounts=mounts.resolved(tx, project, spec.mounts),
         after=_after(tx, project, spec.after),
         retry_on=checked_kinds(spec.retry_on) if spec.retries else (),
@@ -132,10 +134,12 @@ def _gather_artifacts(deps: Deps, actor: Actor, project: Project, wanted: Sequen
             reading.find_commit(deps, actor, f"{asked.dataset}@{asked.ref}", project=project.name)
 
 
-def _inputs(tx: Connection, actor: Actor, project: Project, wanted: Sequence[JobInput]) -> tuple[JobInput, ...]:
+def _inputs(tx: Connection, actor: Actor, project: Project, spec: JobSpec) -> tuple[JobInput, ...]:
     found: dict[str, JobInput] = {}
-    for asked in wanted:
+    for asked in spec.inputs:
         item = _input(tx, actor, project, asked)
+        if spec.kind is JobKind.STEP:  # made by the server: it says how its inputs are called, and what part they are
+            item = replace(item, env=asked.env, path=asked.path, streamed=asked.streamed)
         other = found.get(item.env)
         if other is not None:
             raise BadRequest(
@@ -187,7 +191,7 @@ def _after(tx: Connection, project: Project, wanted: Sequence[Dependency]) -> tu
     return tuple(found.values())
 
 
-def _check_quota(tx: Connection, project: Project, spec: JobSpec) -> None:
+def check_quota(tx: Connection, project: Project, spec: JobSpec) -> None:
     refused = beyond_quota(spec, project, projects.all_of(tx))
     if refused is not None:
         raise DoesNotFit(refused.reason, hint=refused.hint)
@@ -199,9 +203,7 @@ def _check_compute(tx: Connection, name: str | None) -> None:
         raise access.not_found("compute", name, [*known, *elastic.known_names(tx)])
 
 
-def _first_choice(
-    tx: Connection, compute: str | None, found: Sequence[TemplateChoice], now: datetime
-) -> TemplateChoice:
+def first_choice(tx: Connection, compute: str | None, found: Sequence[TemplateChoice], now: datetime) -> TemplateChoice:
     """The first choice that some node could ever run; a busy node is waited for.
 
     Raises DoesNotFit if no known node could ever run it.
@@ -217,7 +219,7 @@ def _first_choice(
     raise DoesNotFit(refused.reason if refused else None, hint=refused.hint if refused else None)
 
 
-def _choices(tx: Connection, spec: JobSpec) -> Sequence[TemplateChoice]:
+def choices_of(tx: Connection, spec: JobSpec) -> Sequence[TemplateChoice]:
     if spec.on is None:
         return [TemplateChoice(spec)]
     found, refused = choices(spec, find_named(tx, spec.on), templates.by_name(tx))
@@ -238,7 +240,7 @@ def _insert(
         try:
             with deps.db.write() as tx:
                 job = _new_job(tx, actor, project, name, choice, now)
-                run = _new_run(job)
+                run = new_run(job)
                 runs.insert(tx, run)
                 experiments.ensure(tx, project.id, run.experiment, now)
                 run_values.set_params(tx, run, checked_params({**params, **job.spec.params}), now)
@@ -295,7 +297,7 @@ def _taken(holder: Job) -> NameTaken:
     )
 
 
-def _new_run(job: Job) -> Run:
+def new_run(job: Job) -> Run:
     return Run(
         id=job.run_id,
         project_id=job.project_id,

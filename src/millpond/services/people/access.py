@@ -15,6 +15,7 @@ from millpond.model.people import Actor, Project, Role
 _LISTED_BY = {
     "artifact": "mill run artifacts RUN",
     "cached commit": "mill cache list",
+    "component": "mill library list",
     "compute": "mill compute list",
     "compute or site": "mill topology",
     "connection": "mill connection list",
@@ -22,6 +23,8 @@ _LISTED_BY = {
     "deleted dataset": "mill data list --deleted",
     "elastic compute": "mill elastic list",
     "file": "mill data ls DATASET@REF",
+    "flow": "mill flow list",
+    "flow run": "mill flow runs",
     "job": "mill list",
     "join token": "mill compute tokens",
     "link": "mill link list",

@@ -1,0 +1,106 @@
+"""Flows: validate, save, read, remove; versions."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from dataclasses import asdict
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from millpond.api.access import DepsOf, Member, Viewer
+from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
+from millpond.api.shapes import flows as shapes
+from millpond.errors import BadRequest
+from millpond.services.flows import checking, saving
+from millpond.services.flows.bundle import Bundle, read_bundle
+from millpond.wire import flows as wire
+from millpond.wire.base import Page
+
+router = APIRouter(prefix="/projects/{project}", tags=["flows"])
+
+_YAML = "application/yaml"
+_ZIP = "application/zip"
+_Version = Annotated[int | None, Query(ge=1, description="Default: the newest.")]
+
+
+@router.get("/flows")
+def list_flows(scope: Viewer, deps: DepsOf, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None) -> Page[wire.Flow]:
+    """By name, each with its newest version and run."""
+    return page(saving.list_all(deps, scope.project, limit=limit, cursor=cursor), shapes.flow)
+
+
+@router.post("/flows:validate")
+async def validate_flow(request: Request, scope: Viewer, deps: DepsOf) -> wire.FlowProblems:
+    """Every problem of a flow (YAML, or a zip with its code), with this server's library."""
+    body = await request.body()
+
+    def check() -> wire.FlowProblems:
+        bundle = read_bundle(body)
+        checked = checking.check(deps, scope.actor, scope.project, bundle, with_files=len(bundle.files) > 1)
+        return wire.FlowProblems(problems=[wire.FlowProblem(**asdict(one)) for one in checked.problems])
+
+    return await run_in_threadpool(check)
+
+
+@router.get("/flows/{flow}", response_model=wire.Flow)
+def get_flow(
+    flow: str, scope: Viewer, deps: DepsOf, version: _Version = None, accept: Annotated[str, Header()] = ""
+) -> wire.Flow | Response:
+    """As JSON, or as `Accept` says: its YAML (`application/yaml`), or everything that was saved (`application/zip`)."""
+    found = saving.get(deps, scope.project, flow, version)
+    tag = {"ETag": f'"{found.version.number}"'}
+    if "yaml" in accept:
+        return Response(found.version.text, media_type=_YAML, headers=tag)
+    bundle = saving.bundle_of(deps, scope.project, found.version)
+    if "zip" in accept:
+        return Response(_zipped(bundle), media_type=_ZIP, headers=tag)
+    return shapes.whole_flow(found, sorted(bundle.beside))
+
+
+@router.put("/flows/{flow}")
+async def save_flow(
+    flow: str, request: Request, scope: Member, deps: DepsOf, if_match: Annotated[str | None, Header()] = None
+) -> wire.Flow:
+    """Save a version: YAML, or a zip with its code. `If-Match` is the version that was changed, 0 for a new flow."""
+    body = await request.body()
+
+    def save() -> wire.Flow:
+        view, is_new = saving.save(
+            deps, scope.actor, scope.project, flow, read_bundle(body), expected=_expected(if_match)
+        )
+        return shapes.flow(view).model_copy(update={"is_new": is_new})
+
+    return await run_in_threadpool(save)
+
+
+@router.delete("/flows/{flow}", status_code=204)
+def delete_flow(flow: str, scope: Member, deps: DepsOf) -> None:
+    """Remove the flow and its versions; its runs stay."""
+    saving.remove(deps, scope.actor, scope.project, flow)
+
+
+@router.get("/flows/{flow}/versions")
+def list_flow_versions(flow: str, scope: Viewer, deps: DepsOf) -> wire.FlowVersionList:
+    """Newest first."""
+    return wire.FlowVersionList(items=[shapes.version(one) for one in saving.versions(deps, scope.project, flow)])
+
+
+def _expected(if_match: str | None) -> int | None:
+    text = (if_match or "").strip().removeprefix("W/").strip('"')
+    if not text or text == "*":
+        return None
+    if not text.isdecimal() or len(text) > 9:
+        raise BadRequest(f"If-Match {if_match!r} is not a version.", hint='Send the number of a version, like "3".')
+    return int(text)
+
+
+def _zipped(bundle: Bundle) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, data in sorted(bundle.files.items()):
+            archive.writestr(zipfile.ZipInfo(path), data)
+    return target.getvalue()

@@ -1,0 +1,1 @@
+"""Flows: saved as commits, run as jobs, remembered."""

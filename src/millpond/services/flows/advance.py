@@ -1,0 +1,394 @@
+"""Carries runs on: load → `decide/flows/next_steps` → apply, in transactions guarded by the revision of the run.
+
+The loop is woken by jobs that end and by people who start, cancel or approve. Everything it knows is in the database,
+so a server that is killed goes on where it was, and several servers do the same work once (docs/design/019).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from logging import getLogger
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
+
+from millpond.db import actors, flow_runs, flows, projects, users
+from millpond.db.batches import batches
+from millpond.decide.flows.context import FlowContext
+from millpond.decide.flows.next_steps import FlowDecision, StepStart, next_steps
+from millpond.decide.flows.reader import read_flow
+from millpond.errors import Forbidden, MillError
+from millpond.model.flow import StepKind
+from millpond.model.flow_run import FlowRun, FlowRunPhase, FlowRunState, FlowStep, StepRun, StepState
+from millpond.model.ids import new_id
+from millpond.model.job import Job
+from millpond.model.people import SYSTEM, Actor, Project
+from millpond.services.deps import Deps
+from millpond.services.flows import actions, publishing, remembering, settling, starting
+from millpond.services.flows.pins import Pins
+from millpond.services.flows.step_files import encoded, to_run
+from millpond.services.flows.step_jobs import StepMaker, StepWork, is_action
+from millpond.services.jobs import jobs as job_service
+from millpond.services.jobs import submit_many
+from millpond.services.jobs.submit_many import CheckedJob
+
+logger = getLogger(__name__)
+
+# Another server may be at the same run: then it is loaded anew.
+_TRIES = 5
+# Decisions that follow from each other in one round: steps that are remembered end at once.
+_ROUNDS = 1_000
+# Jobs of one transaction: it keeps others from writing.
+_AT_ONCE = 100
+
+
+class Stale(Exception):
+    """The run was changed by somebody else since it was loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A run as it was when it was read."""
+
+    run: FlowRun
+    project: Project
+    rows: Sequence[FlowStep]
+    context: FlowContext
+
+    @property
+    def state(self) -> FlowRunState:
+        steps: dict[str, tuple[StepRun, ...]] = {}
+        for row in self.rows:
+            steps[row.step] = (*steps.get(row.step, ()), to_run(row))
+        run = self.run
+        return FlowRunState(run.id, run.params, steps, run.trigger.commit, run.cancelled_by is not None)
+
+    @property
+    def by_place(self) -> Mapping[tuple[str, int], FlowStep]:
+        """By step and index."""
+        return {(row.step, row.index): row for row in self.rows}
+
+
+class FlowRounds:
+    """The loop's body, with the flows of living runs as they were parsed."""
+
+    def __init__(self, deps: Deps) -> None:
+        self._deps = deps
+        self._contexts: dict[str, FlowContext] = {}
+
+    def run_once(self, now: datetime) -> None:
+        """Settle jobs that ended, then decide for every run that is due."""
+        with self._deps.db.read() as tx:
+            ended = flow_runs.ended_jobs(tx)
+        for settled in settling.settle(self._deps, ended, now):
+            starting.announce(self._deps, settled.run, "steps")
+        with self._deps.db.read() as tx:
+            due = dict.fromkeys([*flow_runs.due(tx), *flow_runs.expired(tx, now)])
+        for run_id in due:
+            try:
+                self.advance(run_id, now)
+            except MillError as error:  # the lake or a volume is away: it stays due
+                logger.warning("flow_run_waits run=%s reason=%s", run_id, error.message)
+            except Exception:  # one run that cannot go on keeps no other from it
+                logger.exception("flow_run_failed run=%s", run_id)
+        if not due:
+            self._forget_ended()
+
+    def advance(self, run_id: str, now: datetime) -> None:
+        """Do everything that can be done for a run now."""
+        stale = 0
+        for _ in range(_ROUNDS):
+            loaded = self._load(run_id)
+            if loaded is None:
+                return
+            try:
+                if not self._step(loaded, now):
+                    return
+            except Stale:
+                stale += 1
+                if stale >= _TRIES:
+                    return  # it stays due
+
+    def _load(self, run_id: str) -> Loaded | None:
+        with self._deps.db.read() as tx:
+            run = flow_runs.get(tx, run_id)
+            if run is None or run.phase.is_finished:
+                return None
+            project = projects.get(tx, run.project_id)
+            rows = flow_runs.steps(tx, run_id)
+            version = flows.version(tx, run.flow_id, run.version) if run_id not in self._contexts else None
+        if version is not None:
+            self._contexts[run_id] = _context(self._deps, run, version.text)
+        assert project is not None  # runs have a foreign key
+        return Loaded(run, project, rows, self._contexts[run_id])
+
+    def _forget_ended(self) -> None:
+        if self._contexts:
+            with self._deps.db.read() as tx:
+                living = set(flow_runs.living_ids(tx))
+            self._contexts = {run_id: one for run_id, one in self._contexts.items() if run_id in living}
+
+    def _step(self, loaded: Loaded, now: datetime) -> bool:
+        """One decision, carried out. True if another may follow from it."""
+        deps, run = self._deps, loaded.run
+        if run.phase is FlowRunPhase.QUEUED and run.cancelled_by is None:
+            return _let_in(deps, loaded, now)
+        if run.cancelled_by is not None:
+            _stop_jobs(deps, loaded)
+        if _expire(deps, loaded, now):
+            return True
+        decision = next_steps(loaded.context, loaded.state, max_fan_out=deps.settings.max_fan_out)
+        if decision.ended is not None:
+            _end(deps, loaded, decision, now)
+            return False
+        loaded = _apply_changes(deps, loaded, decision, now)
+        return _start_all(deps, loaded, decision.starts, now)
+
+
+def _context(deps: Deps, run: FlowRun, text: str) -> FlowContext:
+    flow, document, _ = read_flow(text)
+    assert flow is not None  # it was checked when it was saved
+    components = {name: one.component for name, one in Pins.of(run.pins).components.items()}
+    return FlowContext(flow, document, components, deps.settings.max_fan_out)
+
+
+def guarded(tx: Connection, run: FlowRun, **changes: object) -> FlowRun:
+    """Change the run if it is as it was read; Stale otherwise."""
+    current = flow_runs.lock(tx, run.id)
+    if current is None or current.revision != run.revision:
+        raise Stale
+    changed = replace(current, **changes)  # type: ignore[arg-type]
+    flow_runs.save(tx, changed)
+    return replace(changed, revision=changed.revision + 1)
+
+
+def _let_in(deps: Deps, loaded: Loaded, now: datetime) -> bool:
+    """A run that waits for others begins when there is room for it."""
+    limit = loaded.context.flow.concurrency.limit
+    with deps.db.write() as tx:
+        flows.lock(tx, loaded.run.flow_id)
+        living = flow_runs.living(tx, loaded.run.flow_id)
+        ahead = [one for one in living if one.phase is FlowRunPhase.RUNNING or one.number < loaded.run.number]
+        if limit and len(ahead) >= limit:
+            guarded(tx, loaded.run, due=False, reason=f"Waits for {', '.join(one.written for one in ahead[:3])}.")
+            return False
+        run = guarded(tx, loaded.run, phase=FlowRunPhase.RUNNING, reason="", started_at=now)
+    starting.announce(deps, run, "started")
+    return True
+
+
+def _expire(deps: Deps, loaded: Loaded, now: datetime) -> bool:
+    """Approvals that nobody gave in time have failed."""
+    over = [row for row in loaded.rows if row.ended_at is None and row.expires_at and row.expires_at <= now]
+    if over:
+        with deps.db.write() as tx:
+            guarded(tx, loaded.run)
+            reason = "Nobody approved it in time."
+            flow_runs.save_steps(
+                tx, [replace(row, state=StepState.FAILED, reason=reason, ended_at=now) for row in over]
+            )
+    return bool(over)
+
+
+def _apply_changes(deps: Deps, loaded: Loaded, decision: FlowDecision, now: datetime) -> Loaded:
+    """Write what the decision changed. The run stays due until what may start has been started."""
+    new, known = _rows(loaded, decision, now)
+    due = bool(decision.starts)
+    if not new and not known and loaded.run.due is due:
+        return loaded
+    with deps.db.write() as tx:
+        run = guarded(tx, loaded.run, due=due)
+        flow_runs.insert_steps(tx, new)
+        flow_runs.save_steps(tx, known)
+    saved = {row.id: row for row in known}
+    if new or known:
+        starting.announce(deps, run, "steps")
+    return replace(loaded, run=run, rows=[*(saved.get(row.id, row) for row in loaded.rows), *new])
+
+
+def _rows(loaded: Loaded, decision: FlowDecision, now: datetime) -> tuple[list[FlowStep], list[FlowStep]]:
+    """Rows that are new, and known ones that changed."""
+    by_place = loaded.by_place
+    new: list[FlowStep] = []
+    known: list[FlowStep] = []
+    for runs in decision.changed.values():
+        for run in runs:
+            before = by_place.get((run.step, -1 if run.index is None else run.index))
+            if before is None:
+                new.append(_new_row(loaded, run, now))
+            elif before.state is not run.state:
+                ended_at = now if run.state.is_finished else None
+                known.append(replace(before, state=run.state, reason=run.reason, ended_at=ended_at))
+    return new, known
+
+
+def _new_row(loaded: Loaded, run: StepRun, now: datetime) -> FlowStep:
+    step = loaded.context.flow.steps[run.step]
+    timeout = step.approval.timeout_seconds if step.approval else 0
+    return FlowStep(
+        id=new_id(16),
+        run_id=loaded.run.id,
+        step=run.step,
+        index=-1 if run.index is None else run.index,
+        state=run.state,
+        reason=run.reason,
+        each=run.each,
+        ready_at=now,
+        started_at=now if step.kind is StepKind.APPROVAL and run.state is StepState.WAITING else None,
+        ended_at=now if run.state.is_finished else None,
+        expires_at=now + timedelta(seconds=timeout) if timeout and run.state is StepState.WAITING else None,
+    )
+
+
+def _start_all(deps: Deps, loaded: Loaded, starts: Sequence[StepStart], now: datetime) -> bool:
+    """Start what may start, many in one transaction. True if steps ended by that, so that others may follow."""
+    maker = StepMaker(deps, loaded.project, loaded.run, loaded.context, Pins.of(loaded.run.pins))
+    starter = _Starter(deps, loaded, maker, _actor_of(deps, loaded.run), now)
+    left = len(starts)
+    for batch in batches(starts, _AT_ONCE):
+        left -= len(batch)
+        starter.start(batch, due=left > 0)
+    return starter.any_ended
+
+
+@dataclass(slots=True)
+class _Starter:
+    """Starts steps of one run, batch after batch."""
+
+    deps: Deps
+    loaded: Loaded
+    maker: StepMaker
+    # Whose jobs they are; None once they have no role any more.
+    actor: Actor | None
+    now: datetime
+    any_ended: bool = False
+
+    def start(self, starts: Sequence[StepStart], *, due: bool) -> None:
+        """`due`: more of them follow."""
+        works: list[tuple[FlowStep, StepWork]] = []
+        ended: list[FlowStep] = []
+        by_place, state = self.loaded.by_place, self.loaded.state
+        for start in starts:
+            row = by_place[start.run.step, -1 if start.run.index is None else start.run.index]
+            inputs = {name: encoded(given) for name, given in start.inputs.items()}
+            row = replace(row, inputs=inputs, params=start.params, attempts=row.attempts + 1, reason="")
+            made = self._work(row, start, state)
+            if isinstance(made, FlowStep):
+                ended.append(made)
+            else:
+                works.append((row, made))
+        self._submit(works, ended, due=due)
+
+    def _work(self, row: FlowStep, start: StepStart, state: FlowRunState) -> StepWork | FlowStep:
+        """What to submit; or the step as it ended, because the server did it or it cannot run."""
+        run, context = self.loaded.run, self.loaded.context
+        try:
+            if is_action(context, context.flow.steps[row.step]):
+                return actions.carry_out(self.deps, self.loaded.project, run, self.maker, row, start, self.now)
+            if self.actor is None:
+                raise Forbidden(f"{run.created_by} no longer has access to project {run.project}.")
+            return self.maker.work(start, state)
+        except MillError as error:
+            if error.transient:
+                raise
+            return _failed(row, error, self.now)
+
+    def _submit(self, works: Sequence[tuple[FlowStep, StepWork]], ended: list[FlowStep], *, due: bool) -> None:
+        """Submit jobs and note them with their steps in one transaction."""
+        loaded, deps, now = self.loaded, self.deps, self.now
+        checked, refused = self._check(works)
+        ended = [*ended, *refused]
+        made: Sequence[Job] = ()
+        try:
+            with deps.db.write() as tx:
+                found = remembering.look(tx, loaded.run, self.maker, [(row, work) for row, work, _ in checked], now)
+                ended += found.remembered
+                run = guarded(tx, loaded.run, due=due or bool(ended))
+                chosen = [one for one in checked if one[0].id in found.execute]
+                if chosen and self.actor is not None:
+                    made = submit_many.insert(tx, self.actor, loaded.project, [job for _, _, job in chosen], now)
+                started = [_started(row, work, job, now) for (row, work, _), job in zip(chosen, made, strict=True)]
+                flow_runs.save_steps(tx, [*ended, *found.waiting, *started])
+        except IntegrityError as error:  # somebody submitted a job of the name
+            logger.info("flow_step_waits run=%s reason=%s", loaded.run.id, error.orig)
+            raise Stale from error
+        self.any_ended = self.any_ended or bool(ended)
+        self.loaded = replace(loaded, run=run)
+        if made:
+            submit_many.announce(deps, made, now)
+        starting.announce(deps, run, "steps")
+
+    def _check(
+        self, works: Sequence[tuple[FlowStep, StepWork]]
+    ) -> tuple[list[tuple[FlowStep, StepWork, CheckedJob]], list[FlowStep]]:
+        """All at once; if one is refused, each alone, so that only it fails."""
+        if self.actor is None or not works:
+            return [], []
+        try:
+            jobs = submit_many.check(self.deps, self.actor, self.loaded.project, [work.job for _, work in works])
+            return [(row, work, job) for (row, work), job in zip(works, jobs, strict=True)], []
+        except MillError as error:
+            if error.transient:
+                raise
+            if len(works) == 1:
+                return [], [_failed(works[0][0], error, self.now)]
+        each = [self._check([one]) for one in works]
+        return [one for good, _ in each for one in good], [one for _, bad in each for one in bad]
+
+
+def _failed(row: FlowStep, error: MillError, now: datetime) -> FlowStep:
+    reason = f"{error.message} {error.hint}" if error.hint else error.message
+    return replace(row, state=StepState.FAILED, reason=reason, started_at=now, ended_at=now)
+
+
+def _started(row: FlowStep, work: StepWork, job: Job, now: datetime) -> FlowStep:
+    return replace(
+        row, state=StepState.QUEUED, params=work.params, job_id=job.id, memo_key=work.memo_key, started_at=now
+    )  # fmt: skip
+
+
+def _stop_jobs(deps: Deps, loaded: Loaded) -> None:
+    """Ask for the end of every job of the run. Those that are being stopped already are left alone."""
+    who = replace(SYSTEM, name=loaded.run.cancelled_by or "")
+    for row in loaded.rows:
+        if row.job_id is not None and row.ended_at is None:
+            try:
+                job_service.stop(deps, who, loaded.project, row.job_id)
+            except MillError as error:
+                logger.info("flow_job_not_stopped job=%s reason=%s", row.job_id, error.message)
+
+
+def _end(deps: Deps, loaded: Loaded, decision: FlowDecision, now: datetime) -> None:
+    """The run is over: what it publishes is published first, with the rights that `run_as` has now."""
+    assert decision.ended is not None
+    state, reason = decision.ended
+    run = loaded.run
+    new, known = _rows(loaded, decision, now)
+    published = run.published
+    if state is StepState.SUCCEEDED and loaded.context.flow.publish:
+        try:
+            published = publishing.publish(deps, loaded.project, run, loaded.context, loaded.state)
+        except MillError as error:
+            if error.transient:
+                raise
+            state, reason = StepState.FAILED, f"Publishing failed: {error.message}"
+    with deps.db.write() as tx:
+        phase = FlowRunPhase(state.value)
+        ended = guarded(tx, run, phase=phase, reason=reason, ended_at=now, published=published, due=False)
+        flow_runs.insert_steps(tx, new)
+        flow_runs.save_steps(tx, known)
+        waiting = [one for one in flow_runs.living(tx, run.flow_id) if one.phase is FlowRunPhase.QUEUED]
+        flow_runs.make_due(tx, [one.id for one in waiting])
+    logger.info("flow_run_ended run=%s state=%s", run.id, phase.value)
+    starting.announce(deps, ended, "ended")
+    deps.events.wake(starting.TOPIC)
+
+
+def _actor_of(deps: Deps, run: FlowRun) -> Actor | None:
+    """Who the run's jobs belong to; None once they have no role any more."""
+    with deps.db.read() as tx:
+        user = users.find(tx, run.created_by)
+        actor = actors.of_user(tx, user) if user is not None and user.disabled_at is None else None
+    return actor if actor is not None and actor.role_in(run.project_id) is not None else None

@@ -1,0 +1,112 @@
+"""Checks a flow as the server sees it: its library, the files beside it, who it runs as, what it publishes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlalchemy import Connection
+
+from millpond.db import actors, users
+from millpond.decide.flows.check import CheckedFlow, check_flow
+from millpond.decide.flows.context import FlowContext
+from millpond.decide.flows.reader import read_flow
+from millpond.errors import BadName, Invalid
+from millpond.model.flow import Flow, FlowProblem, StepKind
+from millpond.model.names import DatasetRef
+from millpond.model.people import Actor, Project, Role
+from millpond.model.quantity import format_count
+from millpond.services.deps import Deps
+from millpond.services.flows.bundle import Bundle
+from millpond.services.flows.library import FlowLibrary
+
+SERVICE = "service:"
+
+
+def library_of(deps: Deps, bundle: Bundle) -> FlowLibrary:
+    return FlowLibrary(deps.library.catalog(deps.settings.components), bundle.files)
+
+
+def check(deps: Deps, actor: Actor, project: Project, bundle: Bundle, *, with_files: bool = True) -> CheckedFlow:
+    """Every problem of a flow. `with_files`: the code beside it must be there, too."""
+    checked = check_flow(bundle.text, library_of(deps, bundle).component, max_fan_out=deps.settings.max_fan_out)
+    if checked.flow is None:
+        return checked
+    _, document, _ = read_flow(bundle.text)
+    context = FlowContext(checked.flow, document, checked.components, deps.settings.max_fan_out)
+    found = [*checked.problems, *_of_publishing(context, project)]
+    if with_files:
+        found += _of_files(context, bundle)
+    with deps.db.read() as tx:
+        found += _of_run_as(tx, context, actor, project)
+    ordered = sorted(found, key=lambda one: (one.line, one.column, one.code, one.message))
+    return CheckedFlow(checked.flow, tuple(ordered), checked.components)
+
+
+def require_valid(checked: CheckedFlow) -> Flow:
+    """The flow, if it has no problems. Invalid names all of them in `details["problems"]`."""
+    if checked.flow is not None and not checked.problems:
+        return checked.flow
+    first = checked.problems[0]
+    more = len(checked.problems) - 1
+    raise Invalid(
+        f"The flow has {format_count(len(checked.problems), 'problem')}. Line {first.line}: {first.message}",
+        hint=first.hint if first.hint and not more else "List all of them: mill flow validate FILE",
+        problems=[problem_document(one) for one in checked.problems],
+    )
+
+
+def problem_document(problem: FlowProblem) -> dict[str, object]:
+    return {key: getattr(problem, key) for key in ("line", "column", "path", "code", "message", "hint")}
+
+
+def _of_publishing(context: FlowContext, project: Project) -> Iterator[FlowProblem]:
+    """Content is shared within one project only, so what a flow publishes stays in its own."""
+    for index, publication in enumerate(context.flow.publish):
+        try:
+            ref = DatasetRef.parse(publication.to)
+        except BadName:
+            continue
+        if ref.project not in (None, project.name):
+            hint = "Publish to a dataset of the flow's own project."
+            message = f"{publication.to} belongs to another project than the flow."
+            yield context.problem(("publish", index, "to"), "publish", message, hint)
+
+
+def _of_files(context: FlowContext, bundle: Bundle) -> Iterator[FlowProblem]:
+    for name, step in context.flow.steps.items():
+        if step.kind is not StepKind.COMMAND:
+            continue
+        code = step.code if step.code and "@" not in step.code else None
+        if code and not bundle.folder(code):
+            hint = "Save the flow with its code: mill flow save FILE"
+            yield context.problem(("steps", name, "code"), "code", f"There are no files in {code!r}.", hint)
+        if step.environment and environment_path(bundle, step.code, step.environment) is None:
+            hint = "Put it beside flow.yaml, or into the folder of the step's code."
+            message = f"There is no file {step.environment!r}."
+            yield context.problem(("steps", name, "environment"), "environment", message, hint)
+
+
+def environment_path(bundle: Bundle, code: str | None, path: str) -> str | None:
+    """Where the requirements of a step lie: in the folder of its code, or beside `flow.yaml`."""
+    folder = (code or "").removeprefix("./").rstrip("/")
+    tried = [f"{folder}/{path}" if folder and "@" not in folder else path, path.removeprefix("./")]
+    return next((one for one in tried if one in bundle.files), None)
+
+
+def _of_run_as(tx: Connection, context: FlowContext, actor: Actor, project: Project) -> Iterator[FlowProblem]:
+    """Whoever names a service account must be able to act for it."""
+    run_as = context.flow.run_as
+    if not run_as.startswith(SERVICE):
+        return
+    name = run_as.removeprefix(SERVICE)
+    user = users.find(tx, name)
+    role = actors.of_user(tx, user).role_in(project.id) if user and user.disabled_at is None else None
+    if role is None:
+        hint = f"Add it: mill project add-member {project.name} {name}"
+        message = f"There is no account {name!r} with a role in project {project.name}."
+        yield context.problem(("run_as",), "run-as", message, hint)
+        return
+    own = actor.role_in(project.id)
+    if actor.name != name and not (own and own.includes(Role.ADMIN)):
+        hint = "Ask a project administrator to save it, or write: run_as: me"
+        yield context.problem(("run_as",), "run-as", f"Only an administrator may let a flow run as {name!r}.", hint)

@@ -1,0 +1,301 @@
+"""Starts a run: its parameters are checked and everything it uses is pinned, before the first step begins."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection
+
+from millpond.db import flow_runs, flows, templates
+from millpond.decide.flows import graph
+from millpond.decide.flows.check import check_flow
+from millpond.decide.flows.context import FlowContext
+from millpond.decide.flows.fields import nearest
+from millpond.decide.flows.reader import read_flow
+from millpond.decide.flows.values import parse_value, why_wrong
+from millpond.errors import BadRequest, Conflict
+from millpond.model.flow import Flow, Param, WhenBusy
+from millpond.model.flow_run import (
+    FlowRun,
+    FlowRunPhase,
+    FlowStep,
+    RunOptions,
+    RunTrigger,
+    StepState,
+)
+from millpond.model.ids import new_id
+from millpond.model.people import Actor, Project
+from millpond.model.saved_flow import FlowVersion, SavedFlow
+from millpond.services.computes.templates import find_named
+from millpond.services.deps import Deps
+from millpond.services.flows import checking, pins, saving
+from millpond.services.flows.checking import SERVICE
+from millpond.services.flows.step_files import FILES
+from millpond.services.people import audit
+
+TOPIC = "flows"
+# Why a step of a flow is skipped that somebody left out.
+NOT_PART = "Not part of this run."
+
+
+@dataclass(frozen=True, slots=True)
+class StartRun:
+    """What is asked for. `params`: values, or texts as they are written on a command line; `STEP.PARAM` is one of a
+    step."""
+
+    version: int | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    options: RunOptions = field(default_factory=RunOptions)
+    trigger: RunTrigger | None = None
+
+
+def start(deps: Deps, actor: Actor, project: Project, name: str, asked: StartRun) -> FlowRun:
+    """A new run, which may have to wait for others (`concurrency`). BadRequest for wrong parameters."""
+    with deps.db.read() as tx:
+        saved = saving.find(tx, project, name)
+        version = saving.find_version(tx, saved, asked.version)
+    bundle = saving.bundle_of(deps, project, version)
+    library = checking.library_of(deps, bundle)
+    checked = check_flow(version.text, library.component, max_fan_out=deps.settings.max_fan_out)
+    flow = checking.require_valid(checked)
+    _, document, _ = read_flow(version.text)
+    context = FlowContext(flow, document, checked.components, deps.settings.max_fan_out)
+    earlier = _earlier(deps, saved, context, asked.options)
+    own, of_steps = _split(flow, asked.params)
+    params = flow_params(flow, {**(earlier.run.params if earlier else {}), **own})
+    options = replace(asked.options, step_params=_step_params(context, {**asked.options.step_params, **of_steps}))
+    runs_here = _chosen(context, options)
+    pinned = pins.pin(deps, actor, project, context, bundle, library, params, runs_here)
+    with deps.db.read() as tx:
+        _check_places(tx, flow, options)
+    first = _FirstSteps(flow, runs_here, pinned, earlier)
+    run = _insert(deps, actor, project, saved, version, asked, params, options, first)
+    announce(deps, run, "started")
+    deps.events.wake(TOPIC)
+    return run
+
+
+def announce(deps: Deps, run: FlowRun, what: str) -> None:
+    """Tell open pages of a change to a run."""
+    data = {"project": run.project, "id": run.id, "what": what, "flow": run.flow, "state": run.phase.value}
+    deps.events.publish("flow-runs", project_id=run.project_id, data=data)
+    deps.events.publish(f"flow-run:{run.id}", project_id=run.project_id, data=data)
+
+
+def flow_params(flow: Flow, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a run: what was given, else the defaults. BadRequest for what is unknown, wrong or missing."""
+    for name in given:
+        if name not in flow.params:
+            raise BadRequest(f"The flow has no parameter {name!r}.", hint=nearest(name, flow.params))
+    values = {
+        name: _value(param, given[name]) if name in given else param.default for name, param in flow.params.items()
+    }
+    wrong = [why for name, param in flow.params.items() if (why := why_wrong(param, values[name]))]
+    if wrong:
+        raise BadRequest(" ".join(wrong), hint="Give a value: --set NAME=VALUE")
+    return values
+
+
+def _value(param: Param, given: Any) -> Any:
+    """A text that was written for a number, a flag or a list is read as one."""
+    return parse_value(param, given) if isinstance(given, str) else given
+
+
+def _split(flow: Flow, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Parameters of the flow, and those of single steps (`STEP.PARAM`)."""
+    own: dict[str, Any] = {}
+    of_steps: dict[str, dict[str, Any]] = {}
+    for name, value in given.items():
+        step, dot, param = name.partition(".")
+        if dot and name not in flow.params:
+            of_steps.setdefault(step, {})[param] = value
+        else:
+            own[name] = value
+    return own, of_steps
+
+
+def _step_params(context: FlowContext, given: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Typed by the component of the step; those of a command are taken as they are, numbers as numbers."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, values in given.items():
+        step = context.flow.steps.get(name)
+        if step is None:
+            raise BadRequest(f"The flow has no step {name!r}.", hint=nearest(name, context.flow.steps))
+        declared = context.params(step)
+        for key, value in values.items():
+            if declared is not None and key not in declared:
+                message = f"Component {step.component!r} of step {name!r} has no parameter {key!r}."
+                raise BadRequest(message, hint=nearest(key, declared))
+            param = declared[key] if declared is not None else Param(key, "json", optional=True)
+            typed = _value(param, value)
+            if wrong := why_wrong(param, typed):
+                raise BadRequest(f"Step {name!r}: {wrong}", hint=param.help or None)
+            found.setdefault(name, {})[key] = typed
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Earlier:
+    """The run that outputs are taken from, and its steps."""
+
+    run: FlowRun
+    steps: Mapping[str, Sequence[FlowStep]]
+
+
+def _earlier(deps: Deps, saved: SavedFlow, context: FlowContext, options: RunOptions) -> _Earlier | None:
+    """The newest run that has everything which the chosen steps need; None if the whole flow runs."""
+    wanted = options.from_step or options.only_step
+    if wanted is None:
+        return None
+    if options.from_step and options.only_step:
+        raise BadRequest("--from and --only cannot be combined.", hint="Give one of them.")
+    if wanted not in context.flow.steps:
+        raise BadRequest(f"The flow has no step {wanted!r}.", hint=nearest(wanted, context.flow.steps))
+    needed = _needed(context, options)
+    with deps.db.read() as tx:
+        for run in flow_runs.ended(tx, saved.id):
+            steps = _by_step(flow_runs.steps(tx, run.id))
+            if all(_has_ended_well(steps.get(name, ())) for name in needed):
+                return _Earlier(run, steps)
+    names = ", ".join(sorted(needed))
+    if not needed:
+        return None
+    raise Conflict(
+        f"No earlier run of {saved.name!r} has outputs of {names}.",
+        hint=f"Run the whole flow: mill flow run {saved.name}",
+    )
+
+
+def _chosen(context: FlowContext, options: RunOptions) -> set[str]:
+    """The steps that run, and the datasets they read."""
+    if options.only_step:
+        return {options.only_step}
+    if options.from_step:
+        return graph.from_here(context.needs, options.from_step)
+    return set(context.flow.steps)
+
+
+def _needed(context: FlowContext, options: RunOptions) -> set[str]:
+    """Steps whose outputs are taken from an earlier run."""
+    chosen = _chosen(context, options)
+    return {name for one in chosen for name in context.needs[one]} - chosen
+
+
+def _by_step(rows: Iterable[FlowStep]) -> dict[str, list[FlowStep]]:
+    found: dict[str, list[FlowStep]] = {}
+    for row in rows:
+        found.setdefault(row.step, []).append(row)
+    return found
+
+
+def _has_ended_well(rows: Sequence[FlowStep]) -> bool:
+    return bool(rows) and all(row.state.is_success for row in rows)
+
+
+def _check_places(tx: Connection, flow: Flow, options: RunOptions) -> None:
+    """NotFound for a template or queue that is not there, before anything runs."""
+    if options.on is not None:
+        find_named(tx, options.on)
+    known = templates.by_name(tx)
+    for step in flow.steps.values():
+        for name in (*step.templates, *([step.queue] if step.queue else [])):
+            if "${" not in name and name not in known:
+                find_named(tx, name)
+
+
+def _insert(
+    deps: Deps, actor: Actor, project: Project, saved: SavedFlow, version: FlowVersion, asked: StartRun,
+    params: Mapping[str, Any], options: RunOptions, first: _FirstSteps,
+) -> FlowRun:  # fmt: skip
+    flow = first.flow
+    now = deps.clock.now()
+    with deps.db.write() as tx:
+        # Locked: the number is the next one, and two that start at once see each other.
+        if flows.lock(tx, saved.id) is None:
+            raise Conflict(f"Flow {saved.name!r} is being removed.")
+        phase, reason = _admit(tx, saved, flow, now)
+        run = FlowRun(
+            id=new_id(),
+            project_id=project.id,
+            project=project.name,
+            flow_id=saved.id,
+            flow=saved.name,
+            number=flow_runs.newest_number(tx, saved.id) + 1,
+            version=version.number,
+            phase=phase,
+            reason=reason,
+            trigger=asked.trigger or RunTrigger(by=actor.name),
+            params=params,
+            options=options,
+            pins=first.pinned.document(),
+            created_by=actor.name,
+            run_as=flow.run_as.removeprefix(SERVICE) if flow.run_as.startswith(SERVICE) else version.saved_by,
+            created_at=now,
+            started_at=now if phase is FlowRunPhase.RUNNING else None,
+            ended_at=now if phase.is_finished else None,
+        )
+        flow_runs.insert(tx, run)
+        if not phase.is_finished:
+            flow_runs.insert_steps(tx, first.rows(run, now))
+        audit.record(tx, now=now, actor=actor, action="flow.run", subject=f"{project.name}/{run.written}",
+                     project_id=project.id, details={"run": run.id, "trigger": run.trigger.type})  # fmt: skip
+    return run
+
+
+def _admit(tx: Connection, saved: SavedFlow, flow: Flow, now: datetime) -> tuple[FlowRunPhase, str]:
+    """How the run begins, as `concurrency` says."""
+    limit = flow.concurrency.limit
+    living = flow_runs.living(tx, saved.id)
+    if not limit or len(living) < limit:
+        return FlowRunPhase.RUNNING, ""
+    names = ", ".join(run.written for run in living[:3])
+    match flow.concurrency.then:
+        case WhenBusy.SKIP:
+            return FlowRunPhase.SKIPPED, f"Skipped: {names} had not ended."
+        case WhenBusy.QUEUE:
+            return FlowRunPhase.QUEUED, f"Waits for {names}."
+        case WhenBusy.CANCEL_RUNNING:
+            for run in living:
+                if run.cancelled_by is None:
+                    flow_runs.save(tx, replace(run, cancelled_by="a newer run", due=True))
+            return FlowRunPhase.QUEUED, f"Waits until {names} is cancelled."
+
+
+@dataclass(frozen=True, slots=True)
+class _FirstSteps:
+    """Steps that have ended before the run begins: datasets, what comes from an earlier run, what is left out."""
+
+    flow: Flow
+    chosen: Collection[str]
+    pinned: pins.Pins
+    earlier: _Earlier | None
+
+    def rows(self, run: FlowRun, now: datetime) -> list[FlowStep]:
+        found = [_dataset_step(run, name, place, now) for name, place in self.pinned.datasets.items()]
+        for name in self.flow.steps:
+            if name not in self.chosen and name not in self.pinned.datasets:
+                found += self._not_run(run, name, now)
+        return found
+
+    def _not_run(self, run: FlowRun, name: str, now: datetime) -> list[FlowStep]:
+        rows = self.earlier.steps.get(name, ()) if self.earlier else ()
+        if self.earlier is not None and _has_ended_well(rows):
+            return [_taken(run, row, self.earlier.run, now) for row in rows]
+        return [FlowStep(new_id(16), run.id, name, -1, StepState.SKIPPED, NOT_PART, ended_at=now)]
+
+
+def _dataset_step(run: FlowRun, name: str, place: str, now: datetime) -> FlowStep:
+    outputs = {"data": {FILES: place, "type": "directory"}}
+    return FlowStep(new_id(16), run.id, name, -1, StepState.SUCCEEDED, outputs=outputs, started_at=now, ended_at=now)
+
+
+def _taken(run: FlowRun, row: FlowStep, earlier: FlowRun, now: datetime) -> FlowStep:
+    """A step of an earlier run whose outputs this one uses."""
+    made_by = row.remembered_from or f"{earlier.written}/{row.label}"
+    return replace(
+        row, id=new_id(16), run_id=run.id, state=StepState.REMEMBERED, reason=f"Taken from {earlier.written}.",
+        remembered_from=made_by, job_id=None, memo_key=None, attempts=0, ready_at=now, started_at=now, ended_at=now,
+    )  # fmt: skip
