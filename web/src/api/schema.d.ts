@@ -1620,6 +1620,255 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/flow-runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Flow Runs
+         * @description Of all flows of the project, newest first.
+         */
+        get: operations["list_flow_runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/flow-runs/{flow_run}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Flow Run
+         * @description `flow_run` is an id, NAME#NUMBER, or NAME for the newest run of a flow.
+         */
+        get: operations["get_flow_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/flow-runs/{flow_run}:cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel Flow Run
+         * @description End every step.
+         */
+        post: operations["cancel_flow_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/flow-runs/{flow_run}:retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retry Flow Run
+         * @description Run the steps again that did not succeed, or all from one step on.
+         */
+        post: operations["retry_flow_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/flow-runs/{flow_run}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stream Flow Run Events
+         * @description Server-sent events: whenever the run or one of its steps changes.
+         */
+        get: operations["stream_flow_run_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/flow-runs/{flow_run}/steps/{step}:approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve Flow Step
+         * @description With the role that the flow asks for.
+         */
+        post: operations["approve_flow_step"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/flow-runs/{flow_run}/steps/{step}:reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reject Flow Step
+         * @description With the role that the flow asks for.
+         */
+        post: operations["reject_flow_step"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/flows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Flows
+         * @description By name, each with its newest version and run.
+         */
+        get: operations["list_flows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/flows:validate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Validate Flow
+         * @description Every problem of a flow (YAML, or a zip with its code), with this server's library.
+         */
+        post: operations["validate_flow"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/flows/{flow}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Flow
+         * @description As JSON, or as `Accept` says: its YAML (`application/yaml`), or everything that was saved (`application/zip`).
+         */
+        get: operations["get_flow"];
+        /**
+         * Save Flow
+         * @description Save a version: YAML, or a zip with its code. `If-Match` is the version that was changed, 0 for a new flow.
+         */
+        put: operations["save_flow"];
+        post?: never;
+        /**
+         * Delete Flow
+         * @description Remove the flow and its versions; its runs stay.
+         */
+        delete: operations["delete_flow"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/flows/{flow}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Runs Of Flow
+         * @description Newest first.
+         */
+        get: operations["list_runs_of_flow"];
+        put?: never;
+        /** Start Flow Run */
+        post: operations["start_flow_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/flows/{flow}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Flow Versions
+         * @description Newest first.
+         */
+        get: operations["list_flow_versions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/jobs": {
         parameters: {
             query?: never;
@@ -2026,6 +2275,46 @@ export interface paths {
         put?: never;
         /** Undelete Jobs */
         post: operations["undelete_jobs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/library": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Components
+         * @description Every version, by name, the newest first.
+         */
+        get: operations["list_components"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/library/{component}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Component
+         * @description `component` is NAME or NAME@VERSION; its page of docs comes with it.
+         */
+        get: operations["get_component"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -4327,6 +4616,55 @@ export interface components {
             /** Tags */
             tags: components["schemas"]["ComparedRow"][];
         };
+        /** ComponentParam */
+        ComponentParam: {
+            /**
+             * Choices
+             * @default []
+             */
+            choices: unknown[];
+            /** Default */
+            default?: unknown;
+            /**
+             * Exclusive Min
+             * @default false
+             */
+            exclusive_min: boolean;
+            /**
+             * Help
+             * @default
+             */
+            help: string;
+            /** Max */
+            max?: number | null;
+            /** Min */
+            min?: number | null;
+            /** Name */
+            name: string;
+            /** Required */
+            required: boolean;
+            /**
+             * Scale
+             * @default linear
+             */
+            scale: string;
+            /** Type */
+            type: string;
+        };
+        /** ComponentPort */
+        ComponentPort: {
+            /**
+             * Help
+             * @default
+             */
+            help: string;
+            /** Name */
+            name: string;
+            /** Required */
+            required: boolean;
+            /** Type */
+            type: string;
+        };
         /**
          * Compute
          * @description A compute with sums over its nodes; `declared` if the numbers of any were told, not measured.
@@ -4571,7 +4909,7 @@ export interface components {
          * DatasetKind
          * @enum {string}
          */
-        DatasetKind: "data" | "code" | "output" | "artifact" | "checkpoint" | "model";
+        DatasetKind: "data" | "code" | "output" | "artifact" | "checkpoint" | "model" | "flow" | "step";
         /**
          * DatasetTotals
          * @description The header of the hub: `6 Datasets · 290.2 MB · 3 NFS Connected · 1.07/360.77 GB used by cached commits`.
@@ -4949,6 +5287,7 @@ export interface components {
                 [key: string]: string | null;
             };
             spec: components["schemas"]["JobSpec-Output"];
+            step: components["schemas"]["JobStep-Output"] | null;
             /** Tags */
             tags: {
                 [key: string]: string;
@@ -5639,6 +5978,324 @@ export interface components {
             items: components["schemas"]["Found"][];
         };
         /**
+         * Flow
+         * @description A flow at one of its versions. `text` is its YAML, `document` what that says, `files` what lies beside it.
+         */
+        Flow: {
+            /** Commit */
+            commit: string;
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Description */
+            description: string;
+            /** Digest */
+            digest: string;
+            /** Document */
+            document?: {
+                [key: string]: unknown;
+            } | null;
+            /** Files */
+            files?: string[] | null;
+            /** Id */
+            id: string;
+            /** Is New */
+            is_new?: boolean | null;
+            /** Name */
+            name: string;
+            /** Newest */
+            newest: number;
+            newest_run?: components["schemas"]["FlowRunSummary"] | null;
+            /** Project */
+            project: string;
+            /** Saved At */
+            saved_at: string;
+            /** Saved By */
+            saved_by: string;
+            /** Steps */
+            steps: number;
+            /** Text */
+            text?: string | null;
+            /** Version */
+            version: number;
+        };
+        /** FlowAnswer */
+        FlowAnswer: {
+            /**
+             * Comment
+             * @default
+             */
+            comment: string;
+        };
+        /**
+         * FlowProblem
+         * @description What is wrong with a flow. Lines and columns count from 1.
+         */
+        FlowProblem: {
+            /** Code */
+            code: string;
+            /** Column */
+            column: number;
+            /**
+             * Hint
+             * @default
+             */
+            hint: string;
+            /** Line */
+            line: number;
+            /** Message */
+            message: string;
+            /** Path */
+            path: string;
+        };
+        /** FlowProblems */
+        FlowProblems: {
+            /** Problems */
+            problems: components["schemas"]["FlowProblem"][];
+        };
+        /**
+         * FlowRetry
+         * @description Without `from`: the steps that did not succeed.
+         */
+        FlowRetry: {
+            /** From */
+            from?: string | null;
+        };
+        /**
+         * FlowRun
+         * @description A run with all its steps. `text` is the flow as it was saved.
+         */
+        FlowRun: {
+            /** Cancelled By */
+            cancelled_by?: string | null;
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Flow */
+            flow: string;
+            /** Id */
+            id: string;
+            /** Number */
+            number: number;
+            /**
+             * Options
+             * @default {}
+             */
+            options: {
+                [key: string]: unknown;
+            };
+            /** Params */
+            params: {
+                [key: string]: unknown;
+            };
+            /** Project */
+            project: string;
+            /**
+             * Published
+             * @default {}
+             */
+            published: {
+                [key: string]: string;
+            };
+            /** Reason */
+            reason: string;
+            /** Run As */
+            run_as: string;
+            /** Started At */
+            started_at: string | null;
+            /** State */
+            state: string;
+            /** Steps */
+            steps: components["schemas"]["FlowStep"][];
+            /**
+             * Text
+             * @default
+             */
+            text: string;
+            trigger: components["schemas"]["FlowTrigger"];
+            /** Version */
+            version: number;
+            /** Written */
+            written: string;
+        };
+        /**
+         * FlowRunCreate
+         * @description Start a run. `params`: values by name, or by STEP.NAME for one step; texts are read as what they stand for.
+         */
+        FlowRunCreate: {
+            /** From */
+            from?: string | null;
+            /** On */
+            on?: string | null;
+            /** Only */
+            only?: string | null;
+            /**
+             * Params
+             * @default {}
+             */
+            params: {
+                [key: string]: unknown;
+            };
+            /**
+             * Remember
+             * @default true
+             */
+            remember: boolean;
+            /** Version */
+            version?: number | null;
+        };
+        /**
+         * FlowRunPhase
+         * @enum {string}
+         */
+        FlowRunPhase: "queued" | "running" | "succeeded" | "failed" | "cancelled" | "skipped";
+        /**
+         * FlowRunSummary
+         * @description A run in a list. `written` is NAME#NUMBER.
+         */
+        FlowRunSummary: {
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Flow */
+            flow: string;
+            /** Id */
+            id: string;
+            /** Number */
+            number: number;
+            /** Params */
+            params: {
+                [key: string]: unknown;
+            };
+            /** Reason */
+            reason: string;
+            /** Run As */
+            run_as: string;
+            /** Started At */
+            started_at: string | null;
+            /** State */
+            state: string;
+            trigger: components["schemas"]["FlowTrigger"];
+            /** Version */
+            version: number;
+            /** Written */
+            written: string;
+        };
+        /**
+         * FlowStep
+         * @description One execution of a step. Files are written `project/dataset@COMMIT:path`.
+         */
+        FlowStep: {
+            /**
+             * Attempts
+             * @default 0
+             */
+            attempts: number;
+            /** Component */
+            component?: string | null;
+            /** Compute */
+            compute?: string | null;
+            /** Digest */
+            digest?: string | null;
+            /**
+             * Each
+             * @default {}
+             */
+            each: {
+                [key: string]: unknown;
+            };
+            /** Ended At */
+            ended_at?: string | null;
+            /** Expires At */
+            expires_at?: string | null;
+            /** Index */
+            index: number | null;
+            /**
+             * Inputs
+             * @default {}
+             */
+            inputs: {
+                [key: string]: unknown;
+            };
+            /** Job */
+            job?: string | null;
+            /** Kind */
+            kind: string;
+            ledger?: components["schemas"]["Ledger"] | null;
+            /** Name */
+            name: string;
+            /** Node */
+            node?: string | null;
+            /**
+             * Outputs
+             * @default {}
+             */
+            outputs: {
+                [key: string]: unknown;
+            };
+            /**
+             * Params
+             * @default {}
+             */
+            params: {
+                [key: string]: unknown;
+            };
+            /** Progress */
+            progress?: number | null;
+            /** Ready At */
+            ready_at?: string | null;
+            /** Reason */
+            reason: string;
+            /** Remembered From */
+            remembered_from?: string | null;
+            /** Run */
+            run?: string | null;
+            /** Site */
+            site?: string | null;
+            /** Started At */
+            started_at?: string | null;
+            /** State */
+            state: string;
+            /** Template */
+            template?: string | null;
+        };
+        /** FlowTrigger */
+        FlowTrigger: {
+            /** By */
+            by: string;
+            /** Commit */
+            commit?: string | null;
+            /** Type */
+            type: string;
+        };
+        /** FlowVersion */
+        FlowVersion: {
+            /** Commit */
+            commit: string;
+            /** Digest */
+            digest: string;
+            /** Saved At */
+            saved_at: string;
+            /** Saved By */
+            saved_by: string;
+            /** Steps */
+            steps: number;
+            /** Version */
+            version: number;
+        };
+        /** FlowVersionList */
+        FlowVersionList: {
+            /** Items */
+            items: components["schemas"]["FlowVersion"][];
+        };
+        /**
          * Found
          * @description One match: a noun, what it is called, and where it is.
          */
@@ -6082,6 +6739,7 @@ export interface components {
             /** Started At */
             started_at: string | null;
             state: components["schemas"]["JobState"];
+            step: components["schemas"]["JobStep-Output"] | null;
             /** Submitted At */
             submitted_at?: string | null;
             /** Suspended At */
@@ -6257,6 +6915,7 @@ export interface components {
             secrets?: {
                 [key: string]: string;
             };
+            step?: components["schemas"]["JobStep-Input"] | null;
             /** Tags */
             tags?: {
                 [key: string]: string;
@@ -6334,10 +6993,20 @@ export interface components {
              */
             env: string;
             /**
+             * Path
+             * @default
+             */
+            path: string;
+            /**
              * Ref
              * @default
              */
             ref: string;
+            /**
+             * Streamed
+             * @default false
+             */
+            streamed: boolean;
         };
         /**
          * JobInput
@@ -6364,10 +7033,20 @@ export interface components {
              */
             env: string;
             /**
+             * Path
+             * @default
+             */
+            path: string;
+            /**
              * Ref
              * @default
              */
             ref: string;
+            /**
+             * Streamed
+             * @default false
+             */
+            streamed: boolean;
         };
         /**
          * JobKind
@@ -6566,6 +7245,7 @@ export interface components {
             secrets?: {
                 [key: string]: string;
             };
+            step?: components["schemas"]["JobStep-Input"] | null;
             /** Tags */
             tags?: {
                 [key: string]: string;
@@ -6711,6 +7391,7 @@ export interface components {
             secrets: {
                 [key: string]: string;
             };
+            step: components["schemas"]["JobStep-Output"] | null;
             /** Tags */
             tags: {
                 [key: string]: string;
@@ -6726,6 +7407,54 @@ export interface components {
          * @enum {string}
          */
         JobState: "queued" | "placed" | "preparing" | "running" | "preempted" | "suspended" | "succeeded" | "failed" | "cancelled";
+        /**
+         * JobStep
+         * @description What the process of a flow's step is told (docs/flows.md). `index` is -1 for a step that runs once.
+         */
+        "JobStep-Input": {
+            /**
+             * Index
+             * @default -1
+             */
+            index: number;
+            /** Name */
+            name: string;
+            /**
+             * Outputs
+             * @default []
+             */
+            outputs: components["schemas"]["StepOutput-Input"][];
+            /** Params */
+            params?: {
+                [key: string]: unknown;
+            };
+            /** Run */
+            run: string;
+        };
+        /**
+         * JobStep
+         * @description What the process of a flow's step is told (docs/flows.md). `index` is -1 for a step that runs once.
+         */
+        "JobStep-Output": {
+            /**
+             * Index
+             * @default -1
+             */
+            index: number;
+            /** Name */
+            name: string;
+            /**
+             * Outputs
+             * @default []
+             */
+            outputs: components["schemas"]["StepOutput-Output"][];
+            /** Params */
+            params?: {
+                [key: string]: unknown;
+            };
+            /** Run */
+            run: string;
+        };
         /**
          * Join
          * @description An agent exchanges a join token. It has made its credential itself and tells its SHA-256.
@@ -6852,6 +7581,41 @@ export interface components {
             save: number | null;
             /** Total */
             total: number;
+        };
+        /** Library */
+        Library: {
+            /** Items */
+            items: components["schemas"]["LibraryComponent"][];
+        };
+        /**
+         * LibraryComponent
+         * @description A component of the library; `readme` only when one is asked for.
+         */
+        LibraryComponent: {
+            /** Category */
+            category: string;
+            /** Checkpoint */
+            checkpoint: boolean;
+            /** Description */
+            description: string;
+            /** Inputs */
+            inputs: components["schemas"]["ComponentPort"][];
+            /** Name */
+            name: string;
+            /** Origin */
+            origin: string;
+            /** Outputs */
+            outputs: components["schemas"]["ComponentPort"][];
+            /** Params */
+            params: components["schemas"]["ComponentParam"][];
+            /** Readme */
+            readme?: string | null;
+            /** Remember */
+            remember: boolean;
+            /** Title */
+            title: string;
+            /** Version */
+            version: string;
         };
         /** Lineage */
         Lineage: {
@@ -7835,6 +8599,20 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[Flow] */
+        Page_Flow_: {
+            /** Items */
+            items: components["schemas"]["Flow"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[FlowRunSummary] */
+        Page_FlowRunSummary_: {
+            /** Items */
+            items: components["schemas"]["FlowRunSummary"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[Job] */
         Page_Job_: {
             /** Items */
@@ -8105,6 +8883,10 @@ export interface components {
              * @enum {string}
              */
             state: "preparing" | "running" | "saving" | "finished";
+            /** Step Made */
+            step_made?: {
+                [key: string]: unknown;
+            } | null;
             /** Waiting */
             waiting?: string | null;
         };
@@ -9712,6 +10494,36 @@ export interface components {
             packs: number;
             /** Reason */
             reason: string;
+        };
+        /**
+         * StepOutput
+         * @description An output that a step declares: a value, or files in its folder below $MILL_OUTPUT.
+         */
+        "StepOutput-Input": {
+            /** Name */
+            name: string;
+            /**
+             * Required
+             * @default true
+             */
+            required: boolean;
+            /** Type */
+            type: string;
+        };
+        /**
+         * StepOutput
+         * @description An output that a step declares: a value, or files in its folder below $MILL_OUTPUT.
+         */
+        "StepOutput-Output": {
+            /** Name */
+            name: string;
+            /**
+             * Required
+             * @default true
+             */
+            required: boolean;
+            /** Type */
+            type: string;
         };
         /**
          * Template
@@ -14349,6 +15161,541 @@ export interface operations {
             };
         };
     };
+    list_flow_runs: {
+        parameters: {
+            query?: {
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                /** @description Maximum number of items. */
+                limit?: number;
+                /** @description Only runs in one of these states. */
+                state?: components["schemas"]["FlowRunPhase"][] | null;
+                trigger?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_FlowRunSummary_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_flow_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                flow_run: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FlowRun"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_flow_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                flow_run: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FlowRun"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retry_flow_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                flow_run: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FlowRetry"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FlowRun"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stream_flow_run_events: {
+        parameters: {
+            query?: never;
+            header?: {
+                "last-event-id"?: string | null;
+            };
+            path: {
+                flow_run: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    approve_flow_step: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                flow_run: string;
+                /** @description The project's name. */
+                project: string;
+                step: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FlowAnswer"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FlowRun"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reject_flow_step: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                flow_run: string;
+                /** @description The project's name. */
+                project: string;
+                step: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FlowAnswer"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FlowRun"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_flows: {
+        parameters: {
+            query?: {
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                /** @description Maximum number of items. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Flow_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    validate_flow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FlowProblems"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_flow: {
+        parameters: {
+            query?: {
+                /** @description Default: the newest. */
+                version?: number | null;
+            };
+            header?: {
+                accept?: string;
+            };
+            path: {
+                flow: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Flow"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    save_flow: {
+        parameters: {
+            query?: never;
+            header?: {
+                "if-match"?: string | null;
+            };
+            path: {
+                flow: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Flow"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_flow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                flow: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_runs_of_flow: {
+        parameters: {
+            query?: {
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                /** @description Maximum number of items. */
+                limit?: number;
+                /** @description Only runs in one of these states. */
+                state?: components["schemas"]["FlowRunPhase"][] | null;
+            };
+            header?: never;
+            path: {
+                flow: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_FlowRunSummary_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    start_flow_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                flow: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FlowRunCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FlowRun"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_flow_versions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                flow: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FlowVersionList"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     submit_job: {
         parameters: {
             query?: never;
@@ -15111,6 +16458,71 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["JobsChanged"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_components: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Library"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_component: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                component: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LibraryComponent"];
                 };
             };
             /** @description A problem */
