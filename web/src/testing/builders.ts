@@ -53,6 +53,7 @@ export function aSpec(part: Partial<JobSpec> = {}): JobSpec {
     tags: {},
     params: {},
     pinned: false,
+    step: null,
     ...part,
   };
 }
