@@ -57,6 +57,24 @@ def test_a_list_is_filtered_sorted_and_paged_with_chosen_columns(maria: httpx.Cl
     assert ([item["id"] for item in second["items"]], second["next"]) == ([ids[1]], None)
 
 
+def test_the_keys_of_a_list_are_told(server: RunningServer, maria: httpx.Client) -> None:
+    for place in range(2):
+        run = create(maria, experiment="keys", params={"lr": place, "seed": 7}, tags={"team": f"t{place}"})
+        report(maria, run, series=[column("acc", [0.5])])
+    gone = create(maria, experiment="keys", params={"gone": 1})
+    maria.delete(f"{RUNS}/{gone}")
+    found = maria.get("/runs/keys", params={"project": "default", "experiment": "keys"}).json()
+    assert (found["runs"], found["experiments"], found["users"]) == (2, ["keys"], ["maria"])
+    assert [(one["key"], one["runs"], one["differs"]) for one in found["params"]] == [
+        ("lr", 2, True), ("seed", 2, False),
+    ]  # fmt: skip
+    assert [(one["key"], one["runs"]) for one in found["metrics"]] == [("acc", 2)]
+    assert [(one["key"], one["values"]) for one in found["tags"]] == [("team", ["t0", "t1"])]
+    stranger = server.user("olaf", roles={})
+    assert stranger.get("/runs/keys", params={"project": "default"}).status_code == 404
+    assert stranger.get("/runs/keys").json()["runs"] == 0
+
+
 def test_a_wrong_filter_is_pointed_at(maria: httpx.Client) -> None:
     answer = maria.get(RUNS, params={"filter": "metrics.acc > 1 and parms.lr = '1'"})
     assert answer.status_code == 400

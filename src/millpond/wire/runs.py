@@ -64,6 +64,26 @@ class Run(Response):
     deleted_at: Time | None = None
 
 
+class RunKey(Response):
+    """How many runs have it, and whether their values differ; `values` only of tags, the most frequent ones."""
+
+    key: str
+    runs: int
+    differs: bool = False
+    values: list[str] = []
+
+
+class RunKeys(Response):
+    """What the newest `runs` runs of a list have, by name."""
+
+    runs: int
+    params: list[RunKey]
+    metrics: list[RunKey]
+    tags: list[RunKey]
+    experiments: list[str]
+    users: list[str]
+
+
 class ParamChange(Response):
     """A value that a parameter had before."""
 

@@ -70,6 +70,20 @@ def list_all_runs(
     return page(listing, shapes.run)
 
 
+@router.get("/runs/keys")
+def get_run_keys(
+    actor: SignedIn,
+    deps: DepsOf,
+    project: str | None = None,
+    experiment: Annotated[str | None, Query(description="Only runs of this experiment.")] = None,
+    deleted: Annotated[bool, Query(description="Runs in the bin instead.")] = False,
+) -> wire.RunKeys:
+    """Parameters, metrics, tags, experiments and users of the newest 500 runs, to choose columns and filters from."""
+    experiments = None if experiment is None else [experiment]
+    asked = RunListAsked(project=project, experiments=experiments, deleted=deleted)
+    return wire.RunKeys.model_validate(run_lists.keys(deps, actor, asked))
+
+
 @router.get("/projects/{project}/runs")
 def list_runs(
     scope: Viewer, deps: DepsOf, asked: Asked, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None

@@ -8,19 +8,22 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from millpond.db import metrics, run_search, run_values, runs
+from millpond.db import metrics, run_keys, run_search, run_values, runs
 from millpond.db.run_search import Place
 from millpond.db.runs import RunFilter
 from millpond.decide.run_filter import parse_columns, parse_filter, parse_sort
 from millpond.errors import BadRequest
 from millpond.model.people import Actor, Project, Role
 from millpond.model.run import Run, RunView
+from millpond.model.run_keys import RunKeys
 from millpond.model.run_query import Attribute, Condition, Field, FieldKind, SortKey
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, decode, encode, page_of
 from millpond.services.people import access
 from millpond.services.time_cursors import moment_of, written_moment
 
+# Keys are looked for in so many runs: enough to choose columns from, and quick however long the list is.
+_KEYS_FROM = 500
 _NEWEST = (SortKey(Field(FieldKind.ATTRIBUTE, Attribute.STARTED_AT.value), descending=True),)
 
 
@@ -45,14 +48,23 @@ def list_runs(
     where, sort = parse_filter(asked.filter), parse_sort(asked.sort)
     columns = None if asked.columns is None else parse_columns(asked.columns)
     with deps.db.read() as tx:
-        among = (
-            [access.find_project(tx, actor, asked.project, Role.VIEWER).id]
-            if asked.project
-            else access.visible_projects(actor)
-        )
-        chosen = RunFilter(projects=among, experiments=asked.experiments, parent=asked.parent, deleted=asked.deleted)
-        found = _page(tx, chosen, where, sort, limit, cursor)
+        found = _page(tx, _chosen(tx, actor, asked), where, sort, limit, cursor)
         return Listing(_views(tx, found.items, columns), found.next)
+
+
+def keys(deps: Deps, actor: Actor, asked: RunListAsked) -> RunKeys:
+    """Of the newest runs of a list."""
+    with deps.db.read() as tx:
+        found = runs.page(tx, _chosen(tx, actor, asked), limit=_KEYS_FROM)
+        ids = [run.id for run in found]
+        return RunKeys(
+            runs=len(ids),
+            params=run_keys.param_keys(tx, ids),
+            metrics=run_keys.metric_keys(tx, ids),
+            tags=run_keys.tag_keys(tx, ids),
+            experiments=sorted({run.experiment for run in found}),
+            users=sorted({run.created_by for run in found}),
+        )
 
 
 def compared(deps: Deps, actor: Actor, project: Project, run_ids: Sequence[str]) -> Sequence[RunView]:
@@ -64,6 +76,15 @@ def compared(deps: Deps, actor: Actor, project: Project, run_ids: Sequence[str])
             if run_id not in found:
                 raise access.not_found("run", run_id, runs.ids(tx, project.id))
         return _views(tx, [found[run_id] for run_id in wanted], None)
+
+
+def _chosen(tx: Connection, actor: Actor, asked: RunListAsked) -> RunFilter:
+    among = (
+        [access.find_project(tx, actor, asked.project, Role.VIEWER).id]
+        if asked.project
+        else access.visible_projects(actor)
+    )
+    return RunFilter(projects=among, experiments=asked.experiments, parent=asked.parent, deleted=asked.deleted)
 
 
 def _page(
