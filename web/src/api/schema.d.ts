@@ -3353,6 +3353,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Run Keys
+         * @description Parameters, metrics, tags, experiments and users of the newest 500 runs, to choose columns and filters from.
+         */
+        get: operations["get_run_keys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/searches": {
         parameters: {
             query?: never;
@@ -9876,6 +9896,44 @@ export interface components {
             tags: {
                 [key: string]: string | null;
             };
+        };
+        /**
+         * RunKey
+         * @description How many runs have it, and whether their values differ; `values` only of tags, the most frequent ones.
+         */
+        RunKey: {
+            /**
+             * Differs
+             * @default false
+             */
+            differs: boolean;
+            /** Key */
+            key: string;
+            /** Runs */
+            runs: number;
+            /**
+             * Values
+             * @default []
+             */
+            values: string[];
+        };
+        /**
+         * RunKeys
+         * @description What the newest `runs` runs of a list have, by name.
+         */
+        RunKeys: {
+            /** Experiments */
+            experiments: string[];
+            /** Metrics */
+            metrics: components["schemas"]["RunKey"][];
+            /** Params */
+            params: components["schemas"]["RunKey"][];
+            /** Runs */
+            runs: number;
+            /** Tags */
+            tags: components["schemas"]["RunKey"][];
+            /** Users */
+            users: string[];
         };
         /**
          * RunningFill
@@ -19035,6 +19093,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Page_Run_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_run_keys: {
+        parameters: {
+            query?: {
+                /** @description Runs in the bin instead. */
+                deleted?: boolean;
+                /** @description Only runs of this experiment. */
+                experiment?: string | null;
+                project?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunKeys"];
                 };
             };
             /** @description A problem */
