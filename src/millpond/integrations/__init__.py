@@ -1,0 +1,1 @@
+"""Loggers and callbacks for training libraries. Each module imports its library; importing `millpond` imports none."""
