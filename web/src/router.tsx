@@ -23,6 +23,7 @@ import { count, flag, oneOf, ownPath, text } from "./lib/search";
 import { USAGE_RANGES, type UsageRange } from "./pages/Cache/parts/ranges";
 import { CACHE_TABS, type CacheTab, VOLUME_TABS, type VolumeTab } from "./pages/Cache/tabs";
 import { readCompareSearch } from "./pages/Compare/tabs";
+import { FLOW_RUN_TABS, FLOW_TABS, type FlowRunTab, type FlowTab } from "./pages/Flow/tabs";
 import { JOB_KINDS, JOB_STATES } from "./pages/Job/parts/states";
 import { PROJECT_TABS, type ProjectTab } from "./pages/Project/tabs";
 import { type RunListSearch, readRunSearch } from "./pages/Run/search";
@@ -225,6 +226,40 @@ const compare = createRoute({
   component: lazyRouteComponent(() => import("./pages/Compare/Compare"), "Compare"),
 });
 
+const flows = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/flows",
+  validateSearch: (raw: Raw): { project?: string } => ({ project: text(raw, "project") }),
+  beforeLoad: narrowTo("/flows"),
+  component: lazyRouteComponent(() => import("./pages/Flow/List"), "FlowList"),
+});
+
+const newFlow = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/projects/$project/flows-new",
+  component: lazyRouteComponent(() => import("./pages/Flow/New"), "FlowNew"),
+});
+
+const flow = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/projects/$project/flows/$flow",
+  validateSearch: (raw: Raw): { tab?: FlowTab; version?: number } => ({
+    tab: oneOf(raw, "tab", FLOW_TABS),
+    version: count(raw, "version"),
+  }),
+  component: lazyRouteComponent(() => import("./pages/Flow/Details"), "FlowDetails"),
+});
+
+const flowRun = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/projects/$project/flow-runs/$run",
+  validateSearch: (raw: Raw): { tab?: FlowRunTab; step?: string } => ({
+    tab: oneOf(raw, "tab", FLOW_RUN_TABS),
+    step: text(raw, "step"),
+  }),
+  component: lazyRouteComponent(() => import("./pages/Flow/RunDetails"), "FlowRunDetails"),
+});
+
 const computes = createRoute({
   getParentRoute: () => signedIn,
   path: "/compute",
@@ -314,6 +349,10 @@ const pages = [
   runs,
   run,
   compare,
+  flows,
+  newFlow,
+  flow,
+  flowRun,
   computes,
   compute,
   shares,

@@ -57,6 +57,7 @@ export function concerns(topic: string, query: Pick<Query, "queryKey">): boolean
   const [noun, , third] = query.queryKey;
   const [kind, id] = splitTopic(topic);
   if (kind === "run") return noun === "runs" && third === id;
+  if (kind === "flow-run") return noun === "flow-runs" || noun === "flows";
   // A job's log is asked for by name or id; only one is shown at a time.
   if (kind === "log") return noun === "log";
   return NOUNS[topic]?.includes(String(noun)) ?? false;

@@ -46,6 +46,16 @@ export type Elastic = Schemas["Elastic"];
 export type ElasticCreate = Schemas["ElasticCreate"];
 export type ElasticNode = Schemas["ElasticNode"];
 export type ElasticPut = Schemas["ElasticPut"];
+export type ComponentParam = Partial<Schemas["ComponentParam"]> &
+  Pick<Schemas["ComponentParam"], "name" | "type" | "required">;
+export type ComponentPort = Schemas["ComponentPort"];
+export type Flow = Schemas["Flow"];
+export type FlowProblem = Schemas["FlowProblem"];
+export type FlowRun = Schemas["FlowRun"];
+export type FlowRunCreate = Schemas["FlowRunCreate"];
+export type FlowRunSummary = Schemas["FlowRunSummary"];
+export type FlowStepRun = Schemas["FlowStep"];
+export type LibraryComponent = Schemas["LibraryComponent"];
 export type Found = Schemas["Found"];
 export type JobCreate = Partial<Schemas["JobCreate"]> & Pick<Schemas["JobCreate"], "command">;
 export type JobKind = Schemas["JobKind"];

@@ -9,6 +9,7 @@ import {
   IconClock,
   IconDownload,
   IconHelpCircle,
+  IconHistory,
   IconKeyOff,
   IconLoader,
   IconPlayerPause,
@@ -27,6 +28,8 @@ type State =
   | Source["state"]
   | Compute["health"]
   | ElasticNode["state"]
+  | "skipped"
+  | "remembered"
   | "connected"
   | "away"
   | "held up";
@@ -42,6 +45,8 @@ const LOOKS: Record<State, readonly [Icon, MantineColor]> = {
   succeeded: [IconCircleCheck, "green"],
   failed: [IconCircleX, "red"],
   cancelled: [IconPlayerStop, "gray"],
+  skipped: [IconCircleDashed, "gray"],
+  remembered: [IconHistory, "green"],
   lost: [IconHelpCircle, "orange"],
   filling: [IconDownload, "blue"],
   "held up": [IconAlertTriangle, "orange"],

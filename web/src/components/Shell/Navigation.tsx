@@ -47,7 +47,9 @@ function PlaceLink({ place, onNavigate }: { place: Place; onNavigate: () => void
 
 /** A page below a noun belongs to it, although its address begins with the project: /projects/x/jobs/y. */
 export function isWithin(place: string, pathname: string): boolean {
-  const below = /^\/projects\/[^/]+\/(datasets|jobs|runs)\//.exec(pathname);
+  const below = /^\/projects\/[^/]+\/(datasets|jobs|runs|flows)(?:\/|-new)/.exec(
+    pathname.replace("/flow-runs/", "/flows/"),
+  );
   if (below) return place === `/${below[1]}`;
   return place === pathname || (place !== "/" && pathname.startsWith(`${place}/`));
 }

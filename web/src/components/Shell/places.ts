@@ -12,6 +12,7 @@ import {
   IconListNumbers,
   IconPlayerPlay,
   IconRipple,
+  IconRoute,
   IconTemplate,
   IconTimeline,
   IconTopologyStar3,
@@ -26,6 +27,7 @@ export interface Place {
     | "/sources"
     | "/jobs"
     | "/runs"
+    | "/flows"
     | "/compute"
     | "/shares"
     | "/templates"
@@ -61,6 +63,7 @@ export const GROUPS: readonly Group[] = [
     places: [
       { to: "/jobs", label: "Jobs", icon: IconPlayerPlay, keys: "g j" },
       { to: "/runs", label: "Runs", icon: IconTimeline, keys: "g r" },
+      { to: "/flows", label: "Flows", icon: IconRoute, keys: "g f" },
     ],
   },
   {

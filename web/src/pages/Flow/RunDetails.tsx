@@ -1,0 +1,186 @@
+/** One run of a flow: the same graph, live; each step with its state, job, data and what it made. */
+import { Alert, Breadcrumbs, Button, Divider, Group, Paper, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { ReactFlowProvider } from "@xyflow/react";
+import { useMemo } from "react";
+import { flowRunQuery, libraryQuery, useCancelFlowRun, useRetryFlowRun } from "../../api/flows";
+import { isNotFound } from "../../api/problem";
+import type { FlowRun } from "../../api/shapes";
+import { CommandLine } from "../../components/Copyable";
+import { Duration } from "../../components/Duration";
+import { Loaded } from "../../components/Loaded";
+import { NotFound } from "../../components/NotFound";
+import { notifyError } from "../../components/notify";
+import { PageHeader } from "../../components/PageHeader";
+import { Status } from "../../components/Status";
+import { TabBar } from "../../components/TabBar";
+import { TextLink } from "../../components/TextLink";
+import { Time } from "../../components/Time";
+import { useTopic } from "../../hooks/useLive";
+import { readGraph } from "../../lib/flow/graph";
+import { Canvas } from "./editor/Canvas";
+import { StepFooter } from "./parts/StepFooter";
+import { StepPanel } from "./parts/StepPanel";
+import { StepRuns } from "./parts/StepRuns";
+import { byStep } from "./parts/stepStates";
+import { Timeline } from "./parts/Timeline";
+import { FLOW_RUN_TABS } from "./tabs";
+
+const route = getRouteApi("/in/projects/$project/flow-runs/$run");
+const ROUTE = "/projects/$project/flow-runs/$run";
+const NAMES = { graph: "Graph", steps: "Steps", timeline: "Timeline" };
+
+export function FlowRunDetails() {
+  const { project, run } = route.useParams();
+  const result = useQuery(flowRunQuery({ project, flow_run: run }));
+  useTopic(result.data && !result.data.ended_at ? `flow-run:${result.data.id}` : null);
+  if (isNotFound(result.error)) return <NotFound message={result.error?.message} />;
+  return <Loaded result={result}>{(found) => <Parts run={found} />}</Loaded>;
+}
+
+function Parts({ run }: { run: FlowRun }) {
+  const { tab = "graph", step: selected = null } = route.useSearch();
+  const navigate = useNavigate();
+  const place = { project: run.project, run: run.id };
+  const choose = (step: string | null) =>
+    void navigate({ to: ROUTE, params: place, search: { tab, step: step ?? undefined }, replace: true });
+  const shown = run.steps.filter((one) => one.name === selected);
+  return (
+    <>
+      <PageHeader
+        title={`${run.flow} #${run.number}`}
+        above={
+          <Breadcrumbs>
+            <TextLink to="/flows" search={{ project: run.project }} size="sm">
+              Flows
+            </TextLink>
+            <TextLink
+              to="/projects/$project/flows/$flow"
+              params={{ project: run.project, flow: run.flow }}
+              size="sm"
+            >
+              {run.flow}
+            </TextLink>
+          </Breadcrumbs>
+        }
+        below={<About run={run} />}
+        actions={<Actions run={run} />}
+      />
+      {run.reason && run.state !== "succeeded" && (
+        <Alert color={run.state === "failed" ? "red" : "gray"} mb="md" title={run.reason} className="alone" />
+      )}
+      <TabBar
+        label="Parts of the run"
+        tabs={FLOW_RUN_TABS}
+        names={NAMES}
+        value={tab}
+        onChange={(chosen) =>
+          void navigate({ to: ROUTE, params: place, search: { tab: chosen, step: selected ?? undefined } })
+        }
+      >
+        <Paper withBorder className="flow-editor">
+          <div className="flow-main">
+            {tab === "graph" && <Graph run={run} selected={selected} onSelect={choose} />}
+            {tab === "steps" && <StepRuns run={run} onSelect={choose} />}
+            {tab === "timeline" && <Timeline run={run} onSelect={choose} />}
+          </div>
+          {shown.length > 0 && (
+            <>
+              <Divider orientation="vertical" />
+              <StepPanel run={run} steps={shown} onClose={() => choose(null)} />
+            </>
+          )}
+        </Paper>
+      </TabBar>
+      <Group mt="md">
+        <CommandLine command={`mill flow show ${run.written} -p ${run.project}`} />
+      </Group>
+    </>
+  );
+}
+
+function Graph({
+  run,
+  selected,
+  onSelect,
+}: {
+  run: FlowRun;
+  selected: string | null;
+  onSelect: (step: string | null) => void;
+}) {
+  const library = useQuery(libraryQuery(run.project)).data?.items ?? NONE;
+  const graph = useMemo(() => readGraph(run.text), [run.text]);
+  const footers = useMemo(
+    () =>
+      new Map([...byStep(run.steps)].map(([name, steps]) => [name, <StepFooter key={name} steps={steps} />])),
+    [run.steps],
+  );
+  return (
+    <ReactFlowProvider>
+      <Canvas
+        graph={graph}
+        library={library}
+        problems={NO_PROBLEMS}
+        selected={selected}
+        footers={footers}
+        onSelect={onSelect}
+      />
+    </ReactFlowProvider>
+  );
+}
+
+const NONE: never[] = [];
+const NO_PROBLEMS: ReadonlyMap<string, string> = new Map();
+
+function About({ run }: { run: FlowRun }) {
+  const params = Object.entries(run.params);
+  return (
+    <>
+      <Group gap="sm" my={6}>
+        <Status state={run.state as never} />
+        <Text size="sm" c="dimmed">
+          Version {run.version} · started <Time at={run.created_at} /> by {run.trigger.by || run.created_by}
+          {run.trigger.type === "manual" ? "" : ` (${run.trigger.type})`} ·{" "}
+          <Duration start={run.started_at} end={run.ended_at} />
+        </Text>
+      </Group>
+      {params.length > 0 && (
+        <Text size="sm" c="dimmed" style={{ overflowWrap: "anywhere" }}>
+          {params
+            .map(([name, value]) => `${name} = ${typeof value === "object" ? JSON.stringify(value) : value}`)
+            .join(" · ")}
+        </Text>
+      )}
+      {Object.entries(run.published ?? {}).map(([branch, commit]) => (
+        <Text key={branch} size="sm">
+          Published to {branch} ({commit.slice(0, 8)})
+        </Text>
+      ))}
+    </>
+  );
+}
+
+function Actions({ run }: { run: FlowRun }) {
+  const place = { project: run.project, flow_run: run.id };
+  const cancel = useCancelFlowRun(place);
+  const retry = useRetryFlowRun(place);
+  if (!run.ended_at) {
+    return (
+      <Button
+        variant="default"
+        color="red"
+        loading={cancel.isPending}
+        onClick={() => cancel.mutate(undefined, { onError: notifyError })}
+      >
+        Cancel
+      </Button>
+    );
+  }
+  if (run.state === "succeeded") return null;
+  return (
+    <Button loading={retry.isPending} onClick={() => retry.mutate(undefined, { onError: notifyError })}>
+      Retry failed steps
+    </Button>
+  );
+}
