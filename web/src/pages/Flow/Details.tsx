@@ -7,7 +7,6 @@ import { flowQuery, flowRunsQuery, flowVersionsQuery, useDeleteFlow, useSaveFlow
 import { isNotFound } from "../../api/problem";
 import type { Flow } from "../../api/shapes";
 import { ConfirmByName } from "../../components/ConfirmByName";
-import { CommandLine } from "../../components/Copyable";
 import { Loaded } from "../../components/Loaded";
 import { NotFound } from "../../components/NotFound";
 import { notifyDone, notifyError } from "../../components/notify";
@@ -98,9 +97,6 @@ function Parts({ flow }: { flow: Flow }) {
         {tab === "runs" && <Runs flow={flow} />}
         {tab === "versions" && <Versions flow={flow} />}
       </TabBar>
-      <Group mt="md">
-        <CommandLine command={`mill flow run ${flow.name} -p ${flow.project}`} />
-      </Group>
     </>
   );
 }

@@ -6,7 +6,6 @@ import { createColumnHelper } from "@tanstack/react-table";
 import { flowsQuery } from "../../api/flows";
 import { projectsQuery } from "../../api/projects";
 import type { Flow } from "../../api/shapes";
-import { CommandLine } from "../../components/Copyable";
 import { DataTable } from "../../components/DataTable";
 import { Duration } from "../../components/Duration";
 import { EmptyState } from "../../components/EmptyState";
@@ -66,7 +65,6 @@ export function FlowList() {
           icon={IconRoute}
           sentence="No flows yet. A flow connects datasets to steps, runs each where its data is and remembers what was made."
           action={<NewFlow project={project ?? projects[0]} />}
-          command="mill flow save flow.yaml"
         />
       ) : (
         <Stack>
@@ -79,7 +77,6 @@ export function FlowList() {
               minWidth={760}
             />
           </Paper>
-          <CommandLine command="mill flow list" />
         </Stack>
       )}
     </>

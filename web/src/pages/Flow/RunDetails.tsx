@@ -7,7 +7,6 @@ import { useMemo } from "react";
 import { flowRunQuery, libraryQuery, useCancelFlowRun, useRetryFlowRun } from "../../api/flows";
 import { isNotFound } from "../../api/problem";
 import type { FlowRun } from "../../api/shapes";
-import { CommandLine } from "../../components/Copyable";
 import { Duration } from "../../components/Duration";
 import { Loaded } from "../../components/Loaded";
 import { NotFound } from "../../components/NotFound";
@@ -93,9 +92,6 @@ function Parts({ run }: { run: FlowRun }) {
           )}
         </Paper>
       </TabBar>
-      <Group mt="md">
-        <CommandLine command={`mill flow show ${run.written} -p ${run.project}`} />
-      </Group>
     </>
   );
 }

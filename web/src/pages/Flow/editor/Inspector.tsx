@@ -16,6 +16,8 @@ import { IconTrash } from "@tabler/icons-react";
 import { useEffect, useState } from "react";
 import type { LibraryComponent } from "../../../api/shapes";
 import type { FlowGraph, FlowStep } from "../../../lib/flow/graph";
+import { shellLine } from "../../../lib/names";
+import { commandWords } from "../../../lib/shell";
 import { inputChoices } from "./choices";
 import { componentOf, object, portsOf } from "./library";
 import { ParamField } from "./ParamField";
@@ -145,14 +147,33 @@ function Basics({ step, isEditable, onSet }: Props) {
       </>
     );
   }
-  const words = Array.isArray(step.value.command) ? step.value.command.join(" ") : "";
   return (
     <>
-      {field("Command", ["command"], words, (text) => text.split(/\s+/).filter(Boolean))}
+      <Command step={step} isEditable={isEditable} onSet={onSet} />
       {field("Code folder", ["code"], step.value.code)}
       {field("Requirements file", ["environment"], step.value.environment)}
       {field("Image", ["image"], step.value.image)}
     </>
+  );
+}
+
+/** Written back when the field is left: a quotation mark may be open while somebody types. */
+function Command({ step, isEditable, onSet }: Pick<Props, "step" | "isEditable" | "onSet">) {
+  const words = Array.isArray(step.value.command) ? step.value.command.map(String) : [];
+  const written = shellLine(words);
+  const [line, setLine] = useState(written);
+  useEffect(() => setLine(written), [written]);
+  const given = commandWords(line);
+  return (
+    <TextInput
+      size="xs"
+      label="Command"
+      disabled={!isEditable}
+      value={line}
+      error={given === null ? "A quotation mark is not closed." : null}
+      onChange={(event) => setLine(event.currentTarget.value)}
+      onBlur={() => line !== written && given && onSet(["command"], given)}
+    />
   );
 }
 

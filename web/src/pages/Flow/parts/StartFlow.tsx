@@ -8,7 +8,6 @@ import { useStartFlow } from "../../../api/flows";
 import { queuesQuery } from "../../../api/queues";
 import type { ComponentParam, Flow } from "../../../api/shapes";
 import { templatesQuery } from "../../../api/templates";
-import { CommandLine } from "../../../components/Copyable";
 import { ErrorNotice } from "../../../components/ErrorNotice";
 import { readGraph } from "../../../lib/flow/graph";
 import { ParamField } from "../editor/ParamField";
@@ -85,17 +84,6 @@ function Form({ flow }: { flow: Flow }) {
         onChange={(event) => setRemember(event.currentTarget.checked)}
       />
       {start.error != null && <ErrorNotice error={start.error} />}
-      <CommandLine
-        wrap
-        command={[
-          `mill flow run ${flow.name}@${flow.version}`,
-          ...Object.entries(given).map(
-            ([name, value]) => `--set '${name}=${typeof value === "object" ? JSON.stringify(value) : value}'`,
-          ),
-          ...(on ? [`--on ${on}`] : []),
-          ...(remember ? [] : ["--no-remember"]),
-        ].join(" ")}
-      />
       <Button onClick={submit} loading={start.isPending}>
         Start
       </Button>
