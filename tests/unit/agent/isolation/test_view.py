@@ -12,7 +12,8 @@ from millpond.agent.spec import Mount
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Path:
-    """Everything below may be entered by everybody but for `closed`; the test's own directory is somebody's."""
+    """Everything from here on may be entered by everybody but for `closed`; what is above may be closed."""
+    tmp_path.chmod(0o755)
     for name in ("state/p1/work", "volume/commits/p/d/c", "closed/python/bin", "open/python"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "closed").chmod(0o700)
