@@ -45,6 +45,8 @@ OTHER_SCREENS = {
     "/projects/default/datasets/digits?tab=commit&ref=main": "digits",
     "/datasets?deleted=true": "Bin",
     "/runs": "Runs",
+    "/models": "Models",
+    "/models?deleted=true": "Deleted models",
     "/caches/local": "local",
     "/topology": "Topology",
     "/compute": "Compute",

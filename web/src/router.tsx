@@ -11,6 +11,7 @@ import type { CacheFilter } from "./api/caches";
 import { queries, signedOut } from "./api/client";
 import type { DatasetFilter } from "./api/datasets";
 import type { JobFilter } from "./api/jobs";
+import type { ModelFilter } from "./api/models";
 import { ApiError } from "./api/problem";
 import { sessionQuery } from "./api/session";
 import { ErrorPage } from "./components/ErrorPage";
@@ -25,6 +26,7 @@ import { CACHE_TABS, type CacheTab, VOLUME_TABS, type VolumeTab } from "./pages/
 import { readCompareSearch } from "./pages/Compare/tabs";
 import { FLOW_RUN_TABS, FLOW_TABS, type FlowRunTab, type FlowTab } from "./pages/Flow/tabs";
 import { JOB_KINDS, JOB_STATES } from "./pages/Job/parts/states";
+import { readModelSearch, readVersionSearch } from "./pages/Model/tabs";
 import { PROJECT_TABS, type ProjectTab } from "./pages/Project/tabs";
 import { type RunListSearch, readRunSearch } from "./pages/Run/search";
 import { RUN_TABS, type RunSearch } from "./pages/Run/tabs";
@@ -260,6 +262,32 @@ const flowRun = createRoute({
   component: lazyRouteComponent(() => import("./pages/Flow/RunDetails"), "FlowRunDetails"),
 });
 
+const models = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/models",
+  validateSearch: (raw: Raw): ModelFilter => ({
+    search: text(raw, "search"),
+    project: text(raw, "project"),
+    deleted: flag(raw, "deleted"),
+  }),
+  beforeLoad: narrowTo("/models"),
+  component: lazyRouteComponent(() => import("./pages/Model/List"), "ModelList"),
+});
+
+const model = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/projects/$project/models/$model",
+  validateSearch: readModelSearch,
+  component: lazyRouteComponent(() => import("./pages/Model/Details"), "ModelDetails"),
+});
+
+const modelVersion = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/projects/$project/models/$model/versions/$version",
+  validateSearch: readVersionSearch,
+  component: lazyRouteComponent(() => import("./pages/Model/VersionDetails"), "ModelVersionDetails"),
+});
+
 const computes = createRoute({
   getParentRoute: () => signedIn,
   path: "/compute",
@@ -353,6 +381,9 @@ const pages = [
   newFlow,
   flow,
   flowRun,
+  models,
+  model,
+  modelVersion,
   computes,
   compute,
   shares,

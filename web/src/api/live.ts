@@ -37,6 +37,7 @@ const NOUNS: Record<string, readonly string[]> = {
     "projects",
   ],
   sources: ["sources", "connections"],
+  models: ["models"],
   computes: ["computes", "elastic", "topology", "home", "activity", "join-tokens", "shares", "gpu-use"],
 };
 

@@ -64,11 +64,7 @@ export function addressOf(found: Found) {
     case "dataset":
       return { to: "/projects/$project/datasets/$dataset", params: { project, dataset: name } } as const;
     case "model":
-      return {
-        to: "/projects/$project/datasets/$dataset",
-        params: { project, dataset: `.models.${name}` },
-        search: { tab: "commits" },
-      } as const;
+      return { to: "/projects/$project/models/$model", params: { project, model: name } } as const;
     case "commit":
       return {
         to: "/projects/$project/datasets/$dataset",

@@ -1,5 +1,14 @@
 /** The lists that show one project when one is chosen; their addresses say which. */
-export const NARROWED = ["/datasets", "/caches", "/sources", "/jobs", "/runs", "/flows", "/shares"] as const;
+export const NARROWED = [
+  "/datasets",
+  "/caches",
+  "/sources",
+  "/jobs",
+  "/runs",
+  "/flows",
+  "/models",
+  "/shares",
+] as const;
 
 export type Narrowed = (typeof NARROWED)[number];
 

@@ -4,6 +4,7 @@ import {
   IconChartPie,
   IconCloudDownload,
   IconCpu,
+  IconCube,
   IconDatabase,
   IconFolders,
   IconHistory,
@@ -28,6 +29,7 @@ export interface Place {
     | "/jobs"
     | "/runs"
     | "/flows"
+    | "/models"
     | "/compute"
     | "/shares"
     | "/templates"
@@ -64,6 +66,7 @@ export const GROUPS: readonly Group[] = [
       { to: "/jobs", label: "Jobs", icon: IconPlayerPlay, keys: "g j" },
       { to: "/runs", label: "Runs", icon: IconTimeline, keys: "g r" },
       { to: "/flows", label: "Flows", icon: IconRoute, keys: "g f" },
+      { to: "/models", label: "Models", icon: IconCube, keys: "g m" },
     ],
   },
   {

@@ -9,6 +9,7 @@ import { Loaded } from "../../../components/Loaded";
 import { TextLink } from "../../../components/TextLink";
 import { shellQuote } from "../../../lib/names";
 import { DownloadFolder } from "../../Dataset/parts/DownloadFolder";
+import { RegisterButton } from "../../Model/parts/RegisterModel";
 import type { RunSearch } from "../tabs";
 import { FileBrowser } from "./FileBrowser";
 
@@ -60,6 +61,7 @@ function Tools({ run, commit, path }: { run: RunDetails; commit: string; path: s
         >
           Open as a dataset
         </TextLink>
+        <RegisterButton project={run.project} run={run.id} path={path} />
         <DownloadFolder place={{ ...place, ref: commit, path }} />
       </Group>
     </Group>

@@ -1,18 +1,24 @@
 import { Grid } from "@mantine/core";
 import type { CommitPlace } from "../../../api/commits";
 import { FilePreview } from "../../Dataset/parts/FilePreview";
-import type { RunSearch } from "../tabs";
 import { FolderTable } from "./FolderTable";
 
-interface Props {
+/** What the address says: a tab, and in it a folder and a file. */
+interface Shown<Tab extends string> {
+  tab?: Tab;
+  path?: string;
+  file?: string;
+}
+
+interface Props<Tab extends string> {
   title: string;
   tree: CommitPlace;
-  search: RunSearch;
-  onSearch: (search: RunSearch) => void;
+  search: Shown<Tab>;
+  onSearch: (search: Shown<Tab>) => void;
 }
 
 /** The files of a commit, and beside them a preview of one; which, is in the address. */
-export function FileBrowser({ title, tree, search, onSearch }: Props) {
+export function FileBrowser<Tab extends string>({ title, tree, search, onSearch }: Props<Tab>) {
   const { tab, path = "", file } = search;
   return (
     <Grid>
