@@ -45,7 +45,7 @@ def delete(tx: Connection, template_id: str) -> None:
 
 def jobs_waiting_on(tx: Connection, name: str) -> Sequence[tuple[str, str, str]]:
     """Waiting jobs that name this template or queue, or are planned with it: id, project id, `project/job`."""
-    named = f'%"{name}"%'
+    named = f"%{name}%"
     query = (
         select(job.c.id, job.c.project_id, project.c.name.label("project"), job.c.name, job.c.spec, job.c.template)
         .join(project, project.c.id == job.c.project_id)
@@ -58,7 +58,7 @@ def jobs_waiting_on(tx: Connection, name: str) -> Sequence[tuple[str, str, str]]
     return [
         (row.id, row.project_id, f"{row.project}/{row.name}")
         for row in tx.execute(query)
-        if name in (row.spec.get("on"), (row.template or {}).get("name"))
+        if name in {*(row.spec.get("on") or "").split(","), (row.template or {}).get("name")}
     ]
 
 

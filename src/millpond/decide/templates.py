@@ -7,7 +7,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
 from millpond.model.job_spec import JobSpec
-from millpond.model.template import Queue, Template, TemplateSpec, TemplateUse
+from millpond.model.template import Queue, QueueEntry, Template, TemplateSpec, TemplateUse
 
 # Fields of a template that fill in fields of a job.
 _SINGLE = ("compute", "cpu", "memory_bytes", "gpu_hundredths", "gpu_type", "min_gpu_memory_bytes", "image")
@@ -78,18 +78,25 @@ def conflict(spec: JobSpec, template: Template) -> str | None:
     return None
 
 
+def entries_of(on: str, queues: Mapping[str, Queue]) -> Sequence[QueueEntry]:
+    """The templates that a job's `on` lists: those of a queue, or `T1,T2`, which do not wait for each other.
+
+    None for the name of a single template, and for a queue that is gone.
+    """
+    if "," in on:
+        return [QueueEntry(name) for name in on.split(",")]
+    return queues[on].templates if on in queues else ()
+
+
 def choices(
-    spec: JobSpec, on: Template | Queue, known: Mapping[str, Template]
+    spec: JobSpec, on: Sequence[QueueEntry], known: Mapping[str, Template]
 ) -> tuple[Sequence[TemplateChoice], list[str]]:
     """The ways to run a job, in the order they are tried; and why some templates are left out.
 
     `spec` is as asked, without anything of a template. Patience adds up: the third template is tried once those of
     the first and the second are over.
     """
-    if isinstance(on, Template):
-        entries = [(on, 0)]
-    else:
-        entries = [(known[one.template], one.patience_seconds) for one in on.templates if one.template in known]
+    entries = [(known[one.template], one.patience_seconds) for one in on if one.template in known]
     found: list[TemplateChoice] = []
     refused: list[str] = []
     opens = 0
@@ -107,10 +114,10 @@ def choices(
 
 
 def open_choices(
-    spec: JobSpec, use: TemplateUse | None, queue: Queue | None, known: Mapping[str, Template], waited: float
+    spec: JobSpec, use: TemplateUse | None, on: Sequence[QueueEntry], known: Mapping[str, Template], waited: float
 ) -> list[TemplateChoice]:
-    """Of a job that names a queue: the templates whose turn has come after so many seconds; none for other jobs."""
-    found, _ = choices(unfilled(spec, use), queue, known) if queue else ((), ())
+    """Of a job that lists templates: those whose turn has come after so many seconds; none for other jobs."""
+    found, _ = choices(unfilled(spec, use), on, known)
     return [choice for choice in found if choice.opens_after <= waited]
 
 

@@ -175,8 +175,8 @@ class JobSpec:
     gpu_enforced: bool = False
     # The one compute it may run on; None for any.
     compute: str | None = None
-    # The template that fills in what is left open here, or the queue of templates tried in turn.
-    on: Annotated[str, Len(1, 63)] | None = None
+    # The template that fills in what is left open here, or the queue of templates tried in turn; or some as `T1,T2`.
+    on: Annotated[str, Len(1, 639)] | None = None
     # Only nodes with such GPUs (`A100` is in `NVIDIA A100-SXM4-40GB`), of at least so much memory each.
     gpu_type: Annotated[str, Len(1, 100)] | None = None
     min_gpu_memory_bytes: Annotated[int, Ge(0), Le(1 << 50)] = 0

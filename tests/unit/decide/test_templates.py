@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from millpond.decide.gpu_types import is_gpu_type, missing_label
-from millpond.decide.templates import choices, conflict, filled, price, unfilled
+from millpond.decide.templates import choices, conflict, entries_of, filled, price, unfilled
 from millpond.model.job_spec import JobSpec
 from millpond.model.template import Queue, QueueEntry, Template, TemplateSpec
 from millpond.testing.clock import NOON
@@ -83,7 +83,7 @@ def test_patience_adds_up_and_the_last_template_has_none() -> None:
     queue = Queue(
         "q", "q", (QueueEntry("a", 10), QueueEntry("b", 20), QueueEntry("c", 30)), NOON, "ada", NOON, "ada"
     )  # fmt: skip
-    found, refused = choices(a_spec(), queue, known)
+    found, refused = choices(a_spec(), entries_of("q", {"q": queue}), known)
     assert [(one.use.name if one.use else "", one.opens_after, one.patience) for one in found] == [
         ("a", 0, 10), ("b", 10, 20), ("c", 30, None),
     ]  # fmt: skip
@@ -93,7 +93,7 @@ def test_patience_adds_up_and_the_last_template_has_none() -> None:
 def test_a_template_that_contradicts_the_job_is_left_out() -> None:
     known = {"a": a_template("a", compute="dgx"), "b": a_template("b", compute="cloud")}
     queue = Queue("q", "q", (QueueEntry("a", 10), QueueEntry("b")), NOON, "ada", NOON, "ada")
-    found, refused = choices(a_spec(compute="cloud"), queue, known)
+    found, refused = choices(a_spec(compute="cloud"), queue.templates, known)
     assert [(one.use.name if one.use else "", one.opens_after) for one in found] == [("b", 0)]
     assert "dgx" in refused[0]
 
@@ -121,3 +121,10 @@ def test_labels() -> None:
     assert missing_label({"a": "1", "b": "2"}, {"a": "1", "b": "2", "c": "3"}) is None
     assert missing_label({"a": "1", "b": "2"}, {"a": "1", "b": "3"}) == "b=2"
     assert missing_label({}, {}) is None
+
+
+def test_templates_of_a_list_do_not_wait_for_each_other() -> None:
+    known = {name: a_template(name) for name in ("a", "b")}
+    found, _ = choices(a_spec(), entries_of("b,a,gone", {}), known)
+    assert [(one.use.name if one.use else "", one.opens_after) for one in found] == [("b", 0), ("a", 0)]
+    assert entries_of("a", {}) == () and entries_of("gone", {}) == ()

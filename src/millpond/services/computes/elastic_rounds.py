@@ -22,7 +22,7 @@ from millpond.decide.computes import Need, QueuedJob
 from millpond.decide.elastic import Create, Delete, ElasticPlan, Machine, Offer, Waiting, pause_after, plan_machines
 from millpond.decide.readiness import Ready, readiness
 from millpond.decide.scheduling.snapshot import Size
-from millpond.decide.templates import open_choices
+from millpond.decide.templates import entries_of, open_choices
 from millpond.errors import MillError
 from millpond.model.compute import Compute
 from millpond.model.elastic import ElasticCompute, ElasticNode, ElasticState
@@ -375,7 +375,7 @@ def _waiting(tx: Connection, now: datetime) -> list[Waiting]:
 
 def _waiting_job(job: Job, lists: Mapping[str, Queue], known: Mapping[str, Template], now: datetime) -> Waiting:
     seconds = (now - (job.status.requeued_at or job.queued_at)).total_seconds()
-    found = open_choices(job.spec, job.status.template, lists.get(job.spec.on or ""), known, seconds)
+    found = open_choices(job.spec, job.status.template, entries_of(job.spec.on or "", lists), known, seconds)
     first, *others = [_queued(replace(job, spec=choice.spec)) for choice in found] or [_queued(job)]
     return Waiting(first, seconds, tuple(others))
 

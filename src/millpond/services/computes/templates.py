@@ -100,6 +100,16 @@ def find_named(tx: Connection, name: str) -> Template | Queue:
     return found
 
 
+def check_named(tx: Connection, on: str) -> None:
+    """NotFound unless `on` names a template or queue, or templates as `T1,T2`."""
+    names = on.split(",")
+    if len(names) == 1:
+        find_named(tx, on)
+    for name in names if len(names) > 1 else ():
+        if templates.find(tx, name) is None:
+            raise access.not_found("template", name, templates.by_name(tx))
+
+
 def check_free(tx: Connection, name: str, noun: str) -> None:
     """NameTaken if something of the other kind has the name: a job names either."""
     other = queues.find(tx, name) if noun == "queue" else templates.find(tx, name)

@@ -86,7 +86,7 @@ class Pins:
 
 def pin(
     deps: Deps, actor: Actor, project: Project, context: FlowContext, bundle: Bundle, library: FlowLibrary,
-    params: Mapping[str, Any], steps: Collection[str],
+    state: FlowRunState, steps: Collection[str],
 ) -> Pins:  # fmt: skip
     """Pin what these steps use. NotFound for a dataset or component that is not there, or not for this actor."""
     chosen = [context.flow.steps[name] for name in steps]
@@ -94,14 +94,17 @@ def pin(
     written = sorted({step.component for step in chosen if step.component})
     return Pins(
         components={name: maker.component(name, library) for name in written},
-        datasets={step.name: _dataset(deps, actor, project, step, params) for step in chosen if step.dataset},
+        datasets={step.name: _dataset(deps, actor, project, step, state) for step in chosen if step.dataset},
         code={step.name: code for step in chosen if (code := maker.code(step)) is not None},
         environments={step.name: found for step in chosen if (found := maker.environment(step)) is not None},
     )
 
 
-def _dataset(deps: Deps, actor: Actor, project: Project, step: Step, params: Mapping[str, Any]) -> str:
-    text = str(resolve(step.dataset, lookup_for(FlowRunState("", params), {})))
+def _dataset(deps: Deps, actor: Actor, project: Project, step: Step, state: FlowRunState) -> str:
+    if state.trigger_commit is None and "${trigger.commit}" in (step.dataset or ""):
+        hint = "Start it by a trigger that has one, or name a branch in the flow."
+        raise BadRequest(f"Step {step.name!r} reads the commit that triggered the run, and there is none.", hint=hint)
+    text = str(resolve(step.dataset, lookup_for(state, {})))
     with deps.db.read() as tx:
         dataset, ref = datasets.find_written(tx, actor, text, project=project.name)
         return f"{dataset.written}@{refs.resolve(tx, dataset, ref).id}"

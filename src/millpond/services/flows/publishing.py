@@ -19,7 +19,6 @@ from millpond.services.datasets import datasets as dataset_service
 from millpond.services.deps import Deps
 from millpond.services.flows import lake_files
 from millpond.services.flows.lake_files import Part
-from millpond.services.people import access
 
 
 def publish(deps: Deps, project: Project, run: FlowRun, context: FlowContext, state: FlowRunState) -> Mapping[str, str]:
@@ -47,7 +46,12 @@ def actor_of(deps: Deps, project: Project, run: FlowRun) -> Actor:
             f"{run.run_as}, who the flow runs as, no longer exists or is disabled.",
             hint="Save the flow again: it then runs as you.",
         )
-    access.require(actor, project, Role.MEMBER)
+    role = actor.role_in(project.id)
+    if role is None or not role.includes(Role.MEMBER):
+        raise Forbidden(
+            f"{run.run_as}, who the flow runs as, no longer has the role member in project {project.name}.",
+            hint="Give it the role again, or save the flow again: it then runs as you.",
+        )
     return actor
 
 

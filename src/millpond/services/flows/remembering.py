@@ -62,5 +62,6 @@ def _gone(tx: Connection, memos: Mapping[str, Memo]) -> set[str]:
 def _remembered(row: FlowStep, work: StepWork, memo: Memo, now: datetime) -> FlowStep:
     return replace(
         row, state=StepState.REMEMBERED, params=work.params, outputs=memo.outputs or {}, remembered_from=memo.made_by,
-        reason=f"Remembered from {memo.made_by}.", memo_key=work.memo_key, started_at=now, ended_at=now,
+        reason=f"Remembered from {memo.made_by}.", memo_key=work.memo_key, attempts=row.attempts - 1, started_at=now,
+        ended_at=now,
     )  # fmt: skip

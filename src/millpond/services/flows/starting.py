@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from millpond.db import flow_runs, flows, templates
+from millpond.db import flow_runs, flows
 from millpond.decide.flows import graph
 from millpond.decide.flows.check import check_flow
 from millpond.decide.flows.context import FlowContext
@@ -21,6 +21,7 @@ from millpond.model.flow import Flow, Param, WhenBusy
 from millpond.model.flow_run import (
     FlowRun,
     FlowRunPhase,
+    FlowRunState,
     FlowStep,
     RunOptions,
     RunTrigger,
@@ -29,7 +30,7 @@ from millpond.model.flow_run import (
 from millpond.model.ids import new_id
 from millpond.model.people import Actor, Project
 from millpond.model.saved_flow import FlowVersion, SavedFlow
-from millpond.services.computes.templates import find_named
+from millpond.services.computes.templates import check_named
 from millpond.services.deps import Deps
 from millpond.services.flows import checking, pins, saving
 from millpond.services.flows.checking import SERVICE
@@ -68,11 +69,13 @@ def start(deps: Deps, actor: Actor, project: Project, name: str, asked: StartRun
     params = flow_params(flow, {**(earlier.run.params if earlier else {}), **own})
     options = replace(asked.options, step_params=_step_params(context, {**asked.options.step_params, **of_steps}))
     runs_here = _chosen(context, options)
-    pinned = pins.pin(deps, actor, project, context, bundle, library, params, runs_here)
+    trigger = asked.trigger or RunTrigger(by=actor.name)
+    state = FlowRunState("", params, trigger_commit=trigger.commit)
+    pinned = pins.pin(deps, actor, project, context, bundle, library, state, runs_here)
     with deps.db.read() as tx:
         _check_places(tx, flow, options)
     first = _FirstSteps(flow, runs_here, pinned, earlier)
-    run = _insert(deps, actor, project, saved, version, asked, params, options, first)
+    run = _insert(deps, actor, project, saved, version, trigger, params, options, first)
     announce(deps, run, "started")
     deps.events.wake(TOPIC)
     return run
@@ -197,17 +200,13 @@ def _has_ended_well(rows: Sequence[FlowStep]) -> bool:
 
 def _check_places(tx: Connection, flow: Flow, options: RunOptions) -> None:
     """NotFound for a template or queue that is not there, before anything runs."""
-    if options.on is not None:
-        find_named(tx, options.on)
-    known = templates.by_name(tx)
-    for step in flow.steps.values():
-        for name in (*step.templates, *([step.queue] if step.queue else [])):
-            if "${" not in name and name not in known:
-                find_named(tx, name)
+    places = {options.on, *(step.queue or ",".join(step.templates) for step in flow.steps.values())}
+    for on in sorted(place for place in places if place and "${" not in place):
+        check_named(tx, on)
 
 
 def _insert(
-    deps: Deps, actor: Actor, project: Project, saved: SavedFlow, version: FlowVersion, asked: StartRun,
+    deps: Deps, actor: Actor, project: Project, saved: SavedFlow, version: FlowVersion, trigger: RunTrigger,
     params: Mapping[str, Any], options: RunOptions, first: _FirstSteps,
 ) -> FlowRun:  # fmt: skip
     flow = first.flow
@@ -227,7 +226,7 @@ def _insert(
             version=version.number,
             phase=phase,
             reason=reason,
-            trigger=asked.trigger or RunTrigger(by=actor.name),
+            trigger=trigger,
             params=params,
             options=options,
             pins=first.pinned.document(),

@@ -9,16 +9,17 @@ from typing import Any
 from blake3 import blake3
 
 from millpond.decide.flows.context import FlowContext
-from millpond.decide.flows.expressions import RefKind, exact_ref
+from millpond.decide.flows.expressions import Lookup, RefKind, exact_ref
 from millpond.decide.flows.memo import Remembered
 from millpond.decide.flows.next_steps import StepStart
 from millpond.decide.flows.outputs import FILE_TYPES, input_variable
 from millpond.decide.flows.resolving import lookup_for, resolve
+from millpond.decide.flows.rules.steps import LOST
 from millpond.decide.flows.values import why_wrong
 from millpond.errors import BadRequest
 from millpond.model.component import Component
 from millpond.model.dataset import Commit
-from millpond.model.flow import Cached, Flow, FlowRetries, Step
+from millpond.model.flow import SECRET, Cached, Flow, FlowRetries, Step
 from millpond.model.flow_run import Files, FlowRun, FlowRunState
 from millpond.model.job_spec import JobInput, JobKind, JobSpec, JobStep, StepOutput
 from millpond.model.names import STEP_DATASET, DatasetRef
@@ -70,13 +71,18 @@ class StepMaker:
         params = self.params(step, component, start.params)
         inputs = {name: self._input(step, name, given) for name, given in start.inputs.items()}
         command = component.command if component else _command(step, state, start.run.each)
-        spec = self._spec(step, component, params, inputs, command)
+        spec = self._spec(step, component, inputs, command, lookup_for(state, start.run.each))
         index = -1 if start.run.index is None else start.run.index
-        spec = replace(spec, step=JobStep(self.run.id, step.name, index, params, _outputs(self.context, step)))
+        spec = replace(
+            spec, step=JobStep(self.run.id, step.name, index, params, _outputs(self.context, step)),
+            secrets=self._secrets(step, component, params),
+        )  # fmt: skip
+        # What depends on a secret may be another thing tomorrow, under the same name.
+        remembers = self.remembers(step, component) and not spec.secrets
         return StepWork(
             params,
             NamedSpec(job_name(self.run, step.name, start.run.index), spec),
-            self._memo_key(step, pinned, spec, inputs, start) if self.remembers(step, component) else None,
+            self._memo_key(step, pinned, spec, inputs, start) if remembers else None,
         )
 
     def params(self, step: Step, component: Component | None, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,10 +149,10 @@ class StepMaker:
         return node is not None and node.cached is Cached.NO
 
     def _spec(
-        self, step: Step, component: Component | None, params: Mapping[str, Any], inputs: Mapping[str, _Input],
-        command: tuple[str, ...],
+        self, step: Step, component: Component | None, inputs: Mapping[str, _Input], command: tuple[str, ...],
+        lookup: Lookup,
     ) -> JobSpec:  # fmt: skip
-        flow, on = self.context.flow, self._place(step)
+        flow, on = self.context.flow, self._place(step, lookup)
         retries = step.retries or flow.defaults.retries
         pinned = self.pins.components.get(step.component or "")
         code = pinned.code if pinned else self.pins.code.get(step.name)
@@ -155,7 +161,7 @@ class StepMaker:
             kind=JobKind.STEP,
             command=command,
             inputs=tuple(one.item for one in inputs.values()),
-            image=step.image or (component.image if component else None),
+            image=resolve(step.image, lookup) or (component.image if component else None),
             code_commit=code.commit if code else None,
             environment=environment.commit if environment else None,
             on=on,
@@ -167,8 +173,18 @@ class StepMaker:
             **_retries(retries),
         )
 
-    def _place(self, step: Step) -> str | None:
-        chosen = self.run.options.on or step.queue or ",".join(step.templates)
+    def _secrets(self, step: Step, component: Component | None, params: Mapping[str, Any]) -> dict[str, str]:
+        """Secrets that its parameters name: it finds their values in variables of these names."""
+        of_flow = self.context.flow.params
+        used = {ref.name for _, ref in self.context.refs_of(step.name) if ref.kind is RefKind.PARAM}
+        found = [self.run.params.get(name) for name in sorted(used) if of_flow[name].type == SECRET]
+        found += [
+            params.get(one.name) for one in (component.params if component else {}).values() if one.type == SECRET
+        ]
+        return {name: name for name in found if name}
+
+    def _place(self, step: Step, lookup: Lookup) -> str | None:
+        chosen = self.run.options.on or resolve(step.queue or ",".join(step.templates), lookup)
         return chosen or None
 
     def _memo_key(
@@ -221,7 +237,10 @@ def _timeout(flow: Flow, step: Step) -> int:
 
 
 def _retries(retries: FlowRetries) -> dict[str, Any]:
-    return {"retries": retries.count, "retry_on": retries.endings, "backoff_seconds": retries.backoff_seconds}
+    """An attempt that was lost is repeated anyhow: a step that is retried for nothing else has no other retries."""
+    endings = tuple(one for one in retries.endings if one != LOST)
+    count = retries.count if endings or not retries.endings else 0
+    return {"retries": count, "retry_on": endings, "backoff_seconds": retries.backoff_seconds}
 
 
 def _resources(component: Component | None, *, is_placed: bool) -> dict[str, Any]:

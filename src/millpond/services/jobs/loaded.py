@@ -17,7 +17,7 @@ from millpond.decide.places import size_of
 from millpond.decide.readiness import Never, Waits, readiness
 from millpond.decide.scheduling.snapshot import Reservation, Size
 from millpond.decide.score import ScorePolicy
-from millpond.decide.templates import TemplateChoice, choices, unfilled
+from millpond.decide.templates import TemplateChoice, choices, entries_of, unfilled
 from millpond.model.documents import from_document
 from millpond.model.job import Job
 from millpond.model.job_spec import JobSpec
@@ -164,7 +164,7 @@ def _queues(tx: Connection, world: World, now: datetime) -> Mapping[str, float]:
 def _choices(
     tx: Connection, waiting: Iterable[Any], specs: Mapping[str, JobSpec]
 ) -> Mapping[str, Sequence[TemplateChoice]]:  # fmt: skip
-    """Of the jobs that name a queue, by id. A queue or template that is gone leaves a job with what it has."""
+    """Of the jobs that list templates, by id. A queue or template that is gone leaves a job with what it has."""
     on_queue = [row for row in waiting if specs[row.class_key].on is not None]
     if not on_queue:
         return {}
@@ -172,13 +172,13 @@ def _choices(
     made: dict[tuple[str, str], Sequence[TemplateChoice]] = {}
     found: dict[str, Sequence[TemplateChoice]] = {}
     for row in on_queue:
-        queue = lists.get(specs[row.class_key].on or "")
-        if queue is None:
+        entries = entries_of(specs[row.class_key].on or "", lists)
+        if not entries:
             continue
         key = (row.class_key, written_template(row.template))
         if key not in made:
             use = from_document(TemplateUse, row.template) if row.template else None
-            made[key] = choices(unfilled(specs[row.class_key], use), queue, known)[0]
+            made[key] = choices(unfilled(specs[row.class_key], use), entries, known)[0]
         if made[key]:
             found[row.id] = made[key]
     return found

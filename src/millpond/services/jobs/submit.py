@@ -10,14 +10,14 @@ from typing import Any, TypeAlias
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import computes, experiments, jobs, placements, projects, run_values, runs, templates
+from millpond.db import computes, experiments, jobs, placements, projects, queues, run_values, runs, templates
 from millpond.decide.capability import refusal
 from millpond.decide.computes import QueuedJob
 from millpond.decide.entitlement import beyond_quota, limited
 from millpond.decide.job_names import made_name
 from millpond.decide.readiness import ANY_END, SUCCESS
 from millpond.decide.retry import checked_kinds
-from millpond.decide.templates import TemplateChoice, choices
+from millpond.decide.templates import TemplateChoice, choices, entries_of
 from millpond.errors import BadRequest, DoesNotFit, Invalid, NameTaken, NotFound
 from millpond.model.ids import new_job_id
 from millpond.model.job import Job, JobStatus
@@ -25,9 +25,10 @@ from millpond.model.job_spec import Dependency, JobInput, JobKind, JobSpec
 from millpond.model.names import ARTIFACT_DATASET, CODE_DATASET, DEFAULT_BRANCH, check_name, environment_name
 from millpond.model.people import Actor, Project
 from millpond.model.run import DEFAULT_EXPERIMENT, Run, RunState
+from millpond.model.template import QueueEntry
 from millpond.services.commits import refs
 from millpond.services.computes import elastic
-from millpond.services.computes.templates import find_named
+from millpond.services.computes.templates import check_named
 from millpond.services.datasets import datasets, reading
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes, job_data, snapshot
@@ -222,7 +223,9 @@ def first_choice(tx: Connection, compute: str | None, found: Sequence[TemplateCh
 def choices_of(tx: Connection, spec: JobSpec) -> Sequence[TemplateChoice]:
     if spec.on is None:
         return [TemplateChoice(spec)]
-    found, refused = choices(spec, find_named(tx, spec.on), templates.by_name(tx))
+    check_named(tx, spec.on)
+    entries = entries_of(spec.on, queues.by_name(tx)) or [QueueEntry(spec.on)]
+    found, refused = choices(spec, entries, templates.by_name(tx))
     if not found:
         raise BadRequest(
             f"The job cannot run on {spec.on}: {'; '.join(refused)}.",

@@ -19,6 +19,7 @@ RULES: tuple[Rule, ...] = (
     steps.components_exist,
     steps.commands_are_complete,
     steps.datasets_are_datasets,
+    steps.retries_are_for_known_endings,
     ports.inputs_fit,
     ports.inputs_are_complete,
     params.of_components_fit,

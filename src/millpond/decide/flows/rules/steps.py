@@ -6,11 +6,16 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from millpond.decide.flows.context import FlowContext
+from millpond.decide.flows.document import Path
 from millpond.decide.flows.fields import nearest
-from millpond.errors import BadName
+from millpond.decide.retry import checked_kinds
+from millpond.errors import BadName, Invalid
 from millpond.model.component import ComponentRef
-from millpond.model.flow import FlowProblem, StepKind
+from millpond.model.flow import FlowProblem, FlowRetries, StepKind
 from millpond.model.names import DatasetRef
+
+# An ending that is always repeated, and does not count as a retry (decide/retry.py).
+LOST = "lost"
 
 
 def components_exist(flow: FlowContext) -> Iterator[FlowProblem]:
@@ -53,6 +58,19 @@ def datasets_are_datasets(flow: FlowContext) -> Iterator[FlowProblem]:
             DatasetRef.parse(step.dataset or "")
         except BadName as error:
             yield flow.problem(("steps", name, "dataset"), "dataset", error.message, error.hint or "")
+
+
+def retries_are_for_known_endings(flow: FlowContext) -> Iterator[FlowProblem]:
+    written: dict[Path, FlowRetries | None] = {
+        ("steps", name, "retries"): step.retries for name, step in flow.flow.steps.items()
+    }
+    written["defaults", "retries"] = flow.flow.defaults.retries
+    for path, retries in written.items():
+        for number, ending in enumerate(retries.endings if retries else ()):
+            try:
+                checked_kinds([] if ending == LOST else [ending])
+            except Invalid as error:
+                yield flow.problem((*path, "for", number), "value", error.message, error.hint or "")
 
 
 def _leaves(folder: str) -> bool:
