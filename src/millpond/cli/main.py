@@ -73,7 +73,7 @@ ENTRIES = (
     Entry("resume", "millpond.cli.jobs", "Resume suspended jobs.", _WORK, verb=True),
     Entry("delete", "millpond.cli.jobs", "Move jobs and their runs to the bin, for 30 days.", _WORK, verb=True),
     Entry("undelete", "millpond.cli.jobs", "Restore jobs and their runs from the bin.", _WORK, verb=True),
-    Entry("flow", "millpond.cli.flow", "Check flows, and run them on this machine.", _WORK),
+    Entry("flow", "millpond.cli.flow", "Check, save and run flows: graphs of steps.", _WORK),
     Entry("library", "millpond.cli.library", "Use, test and add components for flows.", _WORK),
     Entry("secret", "millpond.cli.secret", "Manage secrets that jobs receive as environment variables.", _WORK),
     Entry("run", "millpond.cli.run", "Show runs: parameters, metrics and artifacts of jobs and scripts.", _WORK),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from millpond.client.flows.flow_file import read_flow_file
 from millpond.client.flows.local_run import run_locally
 from millpond.errors import BadRequest, Invalid
 from millpond.flows.script import compile_script
@@ -37,12 +38,10 @@ flow.add(join, loud=loud.all["loud"])
 
 def test_functions_run_as_steps_with_inputs_parameters_and_values(tmp_path: Path) -> None:
     (tmp_path / "words.py").write_text(SCRIPT)
-    (tmp_path / "flow.yaml").write_text(compile_script(tmp_path / "words.py"))
     (tmp_path / "text").mkdir()
     (tmp_path / "text" / "a.txt").write_text("one two three")
-    ended = run_locally(
-        tmp_path / "flow.yaml", given={}, folders={"text": tmp_path / "text"}, tell=lambda step, log: None
-    )
+    script = read_flow_file(tmp_path / "words.py")
+    ended = run_locally(script, given={}, folders={"text": tmp_path / "text"}, tell=lambda step, log: None)
     assert ended.state is StepState.SUCCEEDED, ended.reason
     assert next(step for step in ended.steps if step.step == "join").outputs == {"all": "ONE TWO"}
 

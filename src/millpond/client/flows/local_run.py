@@ -10,18 +10,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from millpond.client.flows.flow_file import FlowFile, problems_error
 from millpond.client.flows.local_register import MODELS, register_locally
 from millpond.client.flows.local_step import LOG, LocalStep, LocalWork
 from millpond.decide.flows.check import check_flow
 from millpond.decide.flows.context import FlowContext
+from millpond.decide.flows.given import flow_params, split_given, step_params
 from millpond.decide.flows.next_steps import StepStart, next_steps
 from millpond.decide.flows.reader import read_flow
 from millpond.decide.flows.resolving import lookup_for, resolve
-from millpond.decide.flows.values import parse_value, why_wrong
-from millpond.errors import BadRequest, Invalid
+from millpond.errors import BadRequest
 from millpond.library.catalog import Catalog
 from millpond.model.component import ComponentRef
-from millpond.model.flow import Flow, Step, StepKind
+from millpond.model.flow import Step, StepKind
 from millpond.model.flow_run import Files, FlowRunState, StepRun, StepState
 from millpond.model.ids import new_id
 
@@ -46,45 +47,37 @@ class LocalRun:
     steps: tuple[StepRun, ...]
 
 
-def run_locally(path: Path, *, given: Mapping[str, str], folders: Mapping[str, Path], tell: Tell) -> LocalRun:
-    """Run the flow of a file. `given`: parameters as written; `folders`: what dataset nodes stand for.
+def run_locally(file: FlowFile, *, given: Mapping[str, str], folders: Mapping[str, Path], tell: Tell) -> LocalRun:
+    """Run the flow of a file. `given`: parameters as written, `STEP.PARAM` for one of a step; `folders`: what dataset
+    steps stand for.
 
     Invalid with every problem if the flow cannot run. `tell` hears of every step that changed.
     """
-    text = path.read_text("utf-8")
-    catalog = Catalog([path.parent / "components"])
-    checked = check_flow(text, catalog.component)
+    catalog = file.catalog
+    checked = check_flow(file.text, catalog.component)
     if checked.problems or checked.flow is None:
-        listed = "\n".join(f"  {path}:{one.line}:{one.column}: {one.message}" for one in checked.problems)
-        raise Invalid(f"The flow has problems:\n{listed}", hint=f"See: mill flow validate {path}")
-    _, document, _ = read_flow(text)
+        raise problems_error(file.path, checked.problems)
+    _, document, _ = read_flow(file.text)
     context = FlowContext(checked.flow, document, checked.components)
-    params = flow_params(checked.flow, given)
-    runner = _Runner(path.parent.resolve(), context, catalog, params, tell)
+    own, of_steps = split_given(checked.flow, given)
+    params, step_values = flow_params(checked.flow, own), step_params(context, of_steps)
+    runner = _Runner(file.folder.resolve(), context, catalog, params, step_values, tell)
     runner.take_datasets(folders)
     return runner.run()
 
 
-def flow_params(flow: Flow, given: Mapping[str, str]) -> dict[str, Any]:
-    """The values of a run: what was given, else the defaults. BadRequest for what is unknown, wrong or missing."""
-    for name in given:
-        if name not in flow.params:
-            known = ", ".join(flow.params) or "none"
-            raise BadRequest(f"The flow has no parameter {name!r}.", hint=f"Its parameters: {known}.")
-    values = {
-        name: parse_value(param, given[name]) if name in given else param.default for name, param in flow.params.items()
-    }
-    wrong = [why for name, param in flow.params.items() if (why := why_wrong(param, values[name]))]
-    if wrong:
-        raise BadRequest(" ".join(wrong), hint="Give a value: --set NAME=VALUE")
-    return values
-
-
 class _Runner:
     def __init__(
-        self, folder: Path, context: FlowContext, catalog: Catalog, params: Mapping[str, Any], tell: Tell
+        self,
+        folder: Path,
+        context: FlowContext,
+        catalog: Catalog,
+        params: Mapping[str, Any],
+        step_values: Mapping[str, Mapping[str, Any]],
+        tell: Tell,
     ) -> None:
-        self._base, self._context, self._catalog, self._params, self._tell = folder, context, catalog, params, tell
+        self._base, self._context, self._catalog, self._tell = folder, context, catalog, tell
+        self._params, self._step_values = params, step_values
         self._id = new_id()
         self._folder = folder / FOLDER / context.flow.name / self._id
         self._steps: dict[str, tuple[StepRun, ...]] = {}
@@ -154,7 +147,8 @@ class _Runner:
 
     def _work(self, start: StepStart) -> LocalWork:
         step = self._context.flow.steps[start.run.step]
-        command, cwd, params = step.command, self._base / (step.code or "."), dict(start.params)
+        command, cwd = step.command, self._base / (step.code or ".")
+        params = {**start.params, **self._step_values.get(step.name, {})}
         if step.component is not None:
             found = self._catalog.find(ComponentRef.parse(step.component))
             assert found is not None  # checked before

@@ -14,10 +14,10 @@ from millpond.decide.flows import graph
 from millpond.decide.flows.check import check_flow
 from millpond.decide.flows.context import FlowContext
 from millpond.decide.flows.fields import nearest
+from millpond.decide.flows.given import flow_params, split_given, step_params
 from millpond.decide.flows.reader import read_flow
-from millpond.decide.flows.values import parse_value, why_wrong
 from millpond.errors import BadRequest, Conflict
-from millpond.model.flow import Flow, Param, WhenBusy
+from millpond.model.flow import Flow, WhenBusy
 from millpond.model.flow_run import (
     FlowRun,
     FlowRunPhase,
@@ -65,9 +65,9 @@ def start(deps: Deps, actor: Actor, project: Project, name: str, asked: StartRun
     _, document, _ = read_flow(version.text)
     context = FlowContext(flow, document, checked.components, deps.settings.max_fan_out)
     earlier = _earlier(deps, saved, context, asked.options)
-    own, of_steps = _split(flow, asked.params)
+    own, of_steps = split_given(flow, asked.params)
     params = flow_params(flow, {**(earlier.run.params if earlier else {}), **own})
-    options = replace(asked.options, step_params=_step_params(context, {**asked.options.step_params, **of_steps}))
+    options = replace(asked.options, step_params=step_params(context, {**asked.options.step_params, **of_steps}))
     runs_here = _chosen(context, options)
     trigger = asked.trigger or RunTrigger(by=actor.name)
     state = FlowRunState("", params, trigger_commit=trigger.commit)
@@ -86,58 +86,6 @@ def announce(deps: Deps, run: FlowRun, what: str) -> None:
     data = {"project": run.project, "id": run.id, "what": what, "flow": run.flow, "state": run.phase.value}
     deps.events.publish("flow-runs", project_id=run.project_id, data=data)
     deps.events.publish(f"flow-run:{run.id}", project_id=run.project_id, data=data)
-
-
-def flow_params(flow: Flow, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a run: what was given, else the defaults. BadRequest for what is unknown, wrong or missing."""
-    for name in given:
-        if name not in flow.params:
-            raise BadRequest(f"The flow has no parameter {name!r}.", hint=nearest(name, flow.params))
-    values = {
-        name: _value(param, given[name]) if name in given else param.default for name, param in flow.params.items()
-    }
-    wrong = [why for name, param in flow.params.items() if (why := why_wrong(param, values[name]))]
-    if wrong:
-        raise BadRequest(" ".join(wrong), hint="Give a value: --set NAME=VALUE")
-    return values
-
-
-def _value(param: Param, given: Any) -> Any:
-    """A text that was written for a number, a flag or a list is read as one."""
-    return parse_value(param, given) if isinstance(given, str) else given
-
-
-def _split(flow: Flow, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Parameters of the flow, and those of single steps (`STEP.PARAM`)."""
-    own: dict[str, Any] = {}
-    of_steps: dict[str, dict[str, Any]] = {}
-    for name, value in given.items():
-        step, dot, param = name.partition(".")
-        if dot and name not in flow.params:
-            of_steps.setdefault(step, {})[param] = value
-        else:
-            own[name] = value
-    return own, of_steps
-
-
-def _step_params(context: FlowContext, given: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Typed by the component of the step; those of a command are taken as they are, numbers as numbers."""
-    found: dict[str, dict[str, Any]] = {}
-    for name, values in given.items():
-        step = context.flow.steps.get(name)
-        if step is None:
-            raise BadRequest(f"The flow has no step {name!r}.", hint=nearest(name, context.flow.steps))
-        declared = context.params(step)
-        for key, value in values.items():
-            if declared is not None and key not in declared:
-                message = f"Component {step.component!r} of step {name!r} has no parameter {key!r}."
-                raise BadRequest(message, hint=nearest(key, declared))
-            param = declared[key] if declared is not None else Param(key, "json", optional=True)
-            typed = _value(param, value)
-            if wrong := why_wrong(param, typed):
-                raise BadRequest(f"Step {name!r}: {wrong}", hint=param.help or None)
-            found.setdefault(name, {})[key] = typed
-    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from millpond.client.flows.flow_file import read_flow_file
 from millpond.client.flows.local_run import LocalRun, run_locally
 from millpond.errors import BadRequest, Invalid
 from millpond.model.flow_run import Files, StepRun, StepState
@@ -24,7 +25,7 @@ def run(folder: Path, text: str, **given: Any) -> LocalRun:
     path = folder / "flow.yaml"
     path.write_text(HEAD + text, "utf-8")
     folders = given.pop("folders", {})
-    return run_locally(path, given=given, folders=folders, tell=lambda step, log: None)
+    return run_locally(read_flow_file(path), given=given, folders=folders, tell=lambda step, log: None)
 
 
 def states(ended: LocalRun) -> dict[str, str]:
