@@ -92,6 +92,29 @@ def test_notes_tags_bin_and_back(mill: Mill) -> None:
     assert "inner" in names(mill, "list")
 
 
+def test_views_are_saved_used_and_deleted(mill: Mill, server: ServerHere) -> None:
+    mill.ok(
+        "run", "view", "save", "small", "--filter", "params.lr < 0.05", "--sort", "params.lr", "--columns", "params.lr"
+    )  # fmt: skip
+    assert names(mill, "list", "--view", "small") == ["train 0.001", "train 0.01"]
+    with patch.dict(os.environ, environment(server.home), clear=True):
+        frame = millpond.runs(view="small")
+    assert list(frame["params.lr"]) == [0.001, 0.01]
+    assert [view["name"] for view in mill.ok("run", "view", "list", "--json").json["items"]] == ["small"]
+    mill.ok("run", "view", "delete", "small")
+    failed = mill("run", "list", "--view", "small")
+    assert (failed.code, "No view 'small' found." in failed.err) == (3, True)
+
+
+def test_runs_are_counted_by_group(mill: Mill) -> None:
+    counted = mill.ok("run", "groups", "experiment", "--columns", "min(metrics.loss)", "--json").json["items"]
+    assert [(group["value"], group["runs"]) for group in counted] == [("grid", 3), ("default", 2)]
+    assert (
+        mill.ok("run", "groups", "tags.team", "--columns", "min(metrics.loss)").out.splitlines()[0]
+        == "vision\t3\t0.037"
+    )
+
+
 def test_runs_as_files_and_as_a_data_frame(mill: Mill, server: ServerHere) -> None:
     mill.ok("run", "export", "runs.csv", "--experiment", "grid", "--columns", "params.lr, min(metrics.loss)")
     with (mill.cwd / "runs.csv").open() as file:

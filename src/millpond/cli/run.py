@@ -15,26 +15,31 @@ from millpond.cli.command import command
 from millpond.cli.lineage_tree import show_graph
 from millpond.cli.output import Column
 from millpond.cli.progress import Meter, tell
-from millpond.cli.run_arguments import Columns, Experiment, Filter, Limit, RunId, RunIds, Sort, split_columns
+from millpond.cli.run_arguments import Columns, Experiment, Filter, Limit, RunId, RunIds, Sort
+from millpond.cli.run_views import add_view_commands
 from millpond.cli.session import Session
 from millpond.cli.values import Bytes
 from millpond.client.artifacts import download_artifacts, list_artifacts
 from millpond.client.credentials import spool_dir
 from millpond.client.lineage import get_graph
-from millpond.client.run_tables import cell
+from millpond.client.run_tables import cell, split_columns
 from millpond.client.runs import (
     compare_runs,
     find_run,
     get_metrics,
     get_run,
+    group_runs,
     list_runs,
 )
+from millpond.client.saved_views import find_view
 from millpond.client.spool_sender import send_abandoned
+from millpond.decide.run_filter import parse_columns
 from millpond.model.quantity import format_bytes, format_count
-from millpond.wire.runs import Run, Series
+from millpond.wire.runs import Run, RunGroup, Series
 
 app = typer.Typer()
 app.registered_commands += run_changes.app.registered_commands
+add_view_commands(app)
 
 
 @command(app, "list")
@@ -46,12 +51,17 @@ def list_all(
     columns: Columns = None,
     parent: Annotated[str | None, typer.Option(help="Only runs inside this run.")] = None,
     deleted: Annotated[bool, typer.Option("--deleted", help="List runs in the bin.")] = False,
+    view: Annotated[str | None, typer.Option(help="Saved view; it fills in what you leave out.")] = None,
     limit: Limit = 100,
 ) -> None:
     """List runs, newest first unless sorted otherwise.
 
     Example: mill run list --filter "metrics.acc > 0.9" --sort "metrics.acc desc" --columns "params.lr, metrics.acc"
     """
+    if view is not None:
+        saved = find_view(mill.api, mill.project, view)
+        experiment, filter = experiment or saved.experiment or None, filter or saved.filter or None
+        sort, columns = sort or saved.sort or None, columns or saved.columns or None
     _show_runs(
         mill, columns, experiment=experiment, filter=filter, sort=sort, deleted=deleted, at_most=limit,
         parent=find_run(mill.api, mill.project, parent).id if parent else None,
@@ -93,6 +103,34 @@ def _show_runs(mill: Session, columns: str | None, **asked: Any) -> None:
         empty="No runs match."
         if asked["filter"]
         else "No runs yet. Submit a job, or call millpond.init() in a script.",
+    )
+
+
+@command(app, "groups")
+def groups(
+    mill: Session,
+    by: Annotated[
+        str, typer.Argument(metavar="FIELD", help="What to group by: params.lr, tags.team, experiment, state.")
+    ],
+    filter: Filter = None,
+    columns: Annotated[
+        str | None, typer.Option("--columns", help='Metrics to sum up, like "metrics.acc, min(metrics.loss)".')
+    ] = None,
+    experiment: Experiment = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Maximum number of groups.", min=1)] = 100,
+) -> None:
+    """Count runs by a parameter, tag or attribute, with the mean of metrics, the largest groups first.
+
+    Example: mill run groups params.lr --columns "metrics.acc, min(metrics.loss)"
+    """
+    shown: list[Column[RunGroup]] = [(by.upper(), lambda g: g.value), ("RUNS", lambda g: g.runs)]
+    shown += [(f"MEAN {name}", partial(_mean, column=name)) for name in _written(columns or "")]
+    mill.out.items(
+        group_runs(
+            mill.api, by, project=mill.project, experiment=experiment, filter=filter, columns=columns, at_most=limit
+        ),
+        shown,
+        empty="No runs match." if filter else "No runs yet. Submit a job, or call millpond.init() in a script.",
     )
 
 
@@ -258,6 +296,15 @@ def upload(mill: Session) -> None:
 
 def _cell(run: Run, *, column: str) -> Any:
     return _word(cell(run, column)) if cell(run, column) is not None else None
+
+
+def _written(columns: str) -> list[str]:
+    return [field.written for field in parse_columns(columns)]
+
+
+def _mean(group: RunGroup, *, column: str) -> Any:
+    found = group.metrics.get(column)
+    return None if found is None else found.mean
 
 
 def _compared(row: tuple[str, list[object]], *, place: int) -> Any:

@@ -17,8 +17,3 @@ Columns = Annotated[
 ]
 Experiment = Annotated[str | None, typer.Option(help="Only runs of this experiment.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", help="Maximum number of runs.", min=1)]
-
-
-def split_columns(text: str) -> list[str]:
-    """The columns that `--columns` names."""
-    return [part.strip() for part in text.split(",") if part.strip()]

@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from millpond.cli.command import command
-from millpond.cli.run_arguments import Columns, Experiment, Filter, RunId, RunIds, Sort, split_columns
+from millpond.cli.run_arguments import Columns, Experiment, Filter, RunId, RunIds, Sort
 from millpond.cli.session import Session
 from millpond.client.http import Api
-from millpond.client.run_tables import table_columns, write_csv, write_parquet
+from millpond.client.run_tables import split_columns, table_columns, write_csv, write_parquet
 from millpond.client.runs import delete_run, edit_run, find_run, get_run, list_runs, undelete_run
 from millpond.errors import BadRequest
 from millpond.model.quantity import format_count

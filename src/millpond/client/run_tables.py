@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from millpond.client.credentials import resolve_target
 from millpond.client.http import Api
 from millpond.client.runs import list_runs
+from millpond.client.saved_views import find_view
 from millpond.errors import BadRequest
 from millpond.wire.runs import Run
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 ATTRIBUTES = (
     "id", "name", "experiment", "state", "created_by", "started_at", "ended_at", "project", "job", "parent",
 )  # fmt: skip
+_COLUMN = re.compile(r"""(?:`[^`]*`|"[^"]*"|[^,`"])+""")
 _VALUES = {"min": "min", "max": "max", "last": "last"}
 
 
@@ -30,11 +33,13 @@ def runs(
     experiment: str | None = None,
     sort: str | None = None,
     columns: Sequence[str] | None = None,
+    view: str | None = None,
     limit: int | None = None,
 ) -> pandas.DataFrame:
     """Runs as a data frame of pandas: attributes, then a column for each parameter, metric and tag, or for `columns`.
 
-    `filter` and `sort` are written as in `mill run list`. Needs pandas: pip install 'millpond[pandas]'.
+    `filter` and `sort` are written as in `mill run list`; `view`, a saved view, fills in what is left
+    out. Needs pandas: pip install 'millpond[pandas]'.
     """
     try:
         import pandas  # noqa: PLC0415
@@ -42,6 +47,10 @@ def runs(
         raise BadRequest("millpond.runs() needs pandas.", hint="Run: pip install 'millpond[pandas]'") from error
     target = resolve_target(project=project)
     with Api(target.server, target.token) as api:
+        if view is not None:
+            saved = find_view(api, target.project, view)
+            experiment, filter = experiment or saved.experiment or None, filter or saved.filter or None
+            sort, columns = sort or saved.sort or None, columns or split_columns(saved.columns) or None
         found = list(
             list_runs(
                 api, project=target.project, experiment=experiment, filter=filter, sort=sort,
@@ -50,6 +59,11 @@ def runs(
         )  # fmt: skip
     names = table_columns(found, columns)
     return pandas.DataFrame([table_row(run, names) for run in found], columns=names)
+
+
+def split_columns(text: str) -> list[str]:
+    """The columns that a text names, with commas between; a comma in quotes belongs to its key."""
+    return [part.strip() for part in _COLUMN.findall(text) if part.strip()]
 
 
 def table_columns(found: Iterable[Run], chosen: Sequence[str] | None = None) -> list[str]:
@@ -72,8 +86,10 @@ def table_row(run: Run, columns: Sequence[str]) -> dict[str, Any]:
 def cell(run: Run, column: str) -> Any:
     """The value that a column has for a run: `params.lr`, `min(metrics.loss)`, `state`; None where it has none."""
     kind, dot, key = column.partition(".")
+    if column == "duration":
+        return None if run.ended_at is None else (run.ended_at - run.started_at).total_seconds()
     if not dot:
-        value = getattr(run, column, None)
+        value = getattr(run, "created_by" if column == "user" else column, None)
         return getattr(value, "value", value)
     if kind == "params":
         value = run.params.get(_bare(key))

@@ -8,6 +8,7 @@ from typing import Any
 
 from millpond.client.http import Api, segment
 from millpond.client.paths import run_path
+from millpond.model.run_query import written_text
 from millpond.wire.points import MEDIA_TYPE
 from millpond.wire.runs import (
     Comparison,
@@ -15,6 +16,7 @@ from millpond.wire.runs import (
     RunCreate,
     RunDetails,
     RunEdit,
+    RunGroup,
     RunsAsked,
     Series,
     SeriesList,
@@ -41,6 +43,23 @@ def list_runs(
     )  # fmt: skip
 
 
+def group_runs(
+    api: Api,
+    by: str,
+    *,
+    project: str | None = None,
+    experiment: str | None = None,
+    filter: str | None = None,
+    columns: str | None = None,
+    at_most: int | None = None,
+) -> Iterator[RunGroup]:
+    """The largest groups first; metrics among `columns` are summed up over each."""
+    return api.items(
+        "/runs/groups", RunGroup, by=by, project=project, experiment=experiment, filter=filter, columns=columns,
+        at_most=at_most,
+    )  # fmt: skip
+
+
 def find_run(api: Api, project: str, written: str, *, unique: bool = False) -> Run:
     """The run with this id, beginning of an id, or name; with `unique`, Conflict if several have the name."""
     return api.get(f"/projects/{segment(project)}/runs/find", Run, run=written, unique=unique or None)
@@ -48,15 +67,10 @@ def find_run(api: Api, project: str, written: str, *, unique: bool = False) -> R
 
 def find_unfinished(api: Api, project: str, name: str | None, experiment: str) -> Run | None:
     """The newest run of this name that has not succeeded and belongs to no job; without a name, of any."""
-    conditions = ["status != 'FINISHED'", "job is null", f"experiment = {quoted(experiment)}"]
+    conditions = ["status != 'FINISHED'", "job is null", f"experiment = {written_text(experiment)}"]
     if name is not None:
-        conditions.append(f"name = {quoted(name)}")
+        conditions.append(f"name = {written_text(name)}")
     return next(list_runs(api, project=project, filter=" and ".join(conditions), at_most=1), None)
-
-
-def quoted(text: str) -> str:
-    """A text as the filter language writes it."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def create_run(api: Api, project: str, request: RunCreate) -> Run:

@@ -64,6 +64,13 @@ _SIGNS = {
 }  # fmt: skip
 _MOST_DEPTH = 50
 
+# Attributes that hardly two runs share.
+_OWN = tuple(
+    Field(FieldKind.ATTRIBUTE, attribute.value)
+    for attribute in Attribute
+    if attribute.is_number or attribute in (Attribute.ID, Attribute.JOB)
+)
+
 T = TypeVar("T")
 
 
@@ -95,6 +102,12 @@ def parse_columns(text: str) -> tuple[Field, ...]:
     """`params.lr, metrics.acc, min(metrics.loss), tags.team`."""
     parser = _Parser(text, "columns")
     return () if parser.is_done else parser.whole(lambda: parser.list_of(parser.field))
+
+
+def parse_group(text: str) -> Field:
+    """What runs are grouped by: a parameter, a tag or an attribute that several runs may share."""
+    parser = _Parser(text, "group")
+    return parser.whole(parser.group)
 
 
 class _Parser:
@@ -155,6 +168,13 @@ class _Parser:
             return Field(FieldKind.ATTRIBUTE, _TAGS[key].value)
         return Field(kind, key)
 
+    def group(self) -> Field:
+        token = self._peek()
+        field = self.field()
+        if field.kind is FieldKind.METRIC or field in _OWN:
+            self._fail(token, "runs are grouped by params.KEY, tags.KEY, experiment, state, user, name or parent")
+        return field
+
     def _all(self) -> Condition:
         parts = [self._one()]
         while self._take("and"):
@@ -194,6 +214,8 @@ class _Parser:
             return Comparison(field, Operator.IN if operator is Operator.EQUAL else Operator.NOT_IN, states)
         if attribute is not None and attribute.is_time:
             return Comparison(field, operator, self._moment())
+        if attribute is Attribute.DURATION:
+            return Comparison(field, operator, self._number("a number of seconds"))
         if field.kind is FieldKind.METRIC:
             return Comparison(field, operator, self._number("a number: metrics are compared with numbers"))
         if field.kind is FieldKind.PARAM and self._peek().kind == "number":
@@ -283,8 +305,7 @@ class _Parser:
         return tuple(state.value for state in found)
 
     def _check_text(self, field: Field, operator: _Token) -> None:
-        is_time = field.kind is FieldKind.ATTRIBUTE and Attribute(field.key).is_time
-        if field.kind is FieldKind.METRIC or is_time:
+        if field.kind is FieldKind.METRIC or (field.kind is FieldKind.ATTRIBUTE and Attribute(field.key).is_number):
             self._fail(operator, f"{field.key} is a number: compare it with = != < <= > >=")
 
     def _check_equality(self, field: Field, operator: Operator, sign: _Token) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
@@ -26,10 +27,17 @@ class Attribute(Enum):
     PARENT = "parent"
     STARTED_AT = "started_at"
     ENDED_AT = "ended_at"
+    # Seconds; none while it runs.
+    DURATION = "duration"
 
     @property
     def is_time(self) -> bool:
         return self in (Attribute.STARTED_AT, Attribute.ENDED_AT)
+
+    @property
+    def is_number(self) -> bool:
+        """Times count: they are milliseconds."""
+        return self.is_time or self is Attribute.DURATION
 
 
 class Value(Enum):
@@ -47,6 +55,28 @@ class Field:
     kind: FieldKind
     key: str
     value: Value = Value.LAST
+
+    @property
+    def written(self) -> str:
+        """As the filter language writes it."""
+        if self.kind is FieldKind.ATTRIBUTE:
+            return self.key
+        plain = f"{self.kind.value}.{self.key if _PLAIN_KEY.fullmatch(self.key) else _quoted(self.key)}"
+        return plain if self.value is Value.LAST else f"{self.value.value}({plain})"
+
+
+# What the filter language reads as one key without quotes.
+_PLAIN_KEY = re.compile(r"[A-Za-z_][\w/-]*(\.[A-Za-z_][\w/-]*)*")
+
+
+def _quoted(key: str) -> str:
+    """In backticks, or in double quotes if it has any; one with both cannot be written."""
+    return f'"{key}"' if "`" in key else f"`{key}`"
+
+
+def written_text(text: str) -> str:
+    """A text as the filter language quotes it."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 class Operator(Enum):

@@ -84,6 +84,25 @@ class RunKeys(Response):
     users: list[str]
 
 
+class RunAggregate(Response):
+    """One value of a metric over the runs of a group that have it."""
+
+    runs: int
+    mean: Number
+    min: Number
+    max: Number
+
+
+class RunGroup(Response):
+    """`value` is null for runs without it. `filter` is the condition for its runs, null if none can be written."""
+
+    value: str | None
+    runs: int
+    filter: str | None
+    # By column, like `min(metrics.loss)`.
+    metrics: dict[str, RunAggregate] = {}
+
+
 class ParamChange(Response):
     """A value that a parameter had before."""
 

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from millpond.db import metrics, projects, run_search, run_values, runs
+from millpond.db import metrics, projects, run_groups, run_search, run_values, runs
 from millpond.db.engine import Database
 from millpond.db.run_search import Place
 from millpond.db.runs import RunFilter
-from millpond.decide.run_filter import parse_filter, parse_sort
+from millpond.decide.run_filter import parse_columns, parse_filter, parse_group, parse_sort
 from millpond.model.people import Project
 from millpond.model.run import RunState
 from millpond.model.run_query import ANY_RUN
@@ -107,3 +108,43 @@ def paged(db: Database, sort: str, limit: int) -> str:
         assert len(page) <= limit
         found += "".join(run.id[-1] for run in page)
     return found
+
+
+def groups(db: Database, by: str | None, text: str = "", column: str = "metrics.acc") -> list[tuple[object, ...]]:
+    """value, runs, and of the metric: runs, mean, least, greatest."""
+    field, where = parse_group(by) if by else None, parse_filter(text)
+    with db.read() as tx:
+        found = run_groups.counted(tx, HERE, where, field, limit=10, offset=0)
+        (metric,) = parse_columns(column)
+        sums = run_groups.aggregated(tx, HERE, where, field, [value for value, _ in found], metric)
+    return [
+        (value, runs, *((one.runs, round(one.mean, 6), one.least, one.greatest) if (one := sums.get(value)) else ()))
+        for value, runs in found
+    ]
+
+
+def test_runs_are_counted_by_what_they_share(db: Database) -> None:
+    assert groups(db, "state") == [("running", 3, 3, 0.566667, 0.1, 0.9), ("succeeded", 1)]
+    assert groups(db, "state", "metrics.acc > 0.6", "max(metrics.acc)") == [("running", 2, 2, 0.85, 0.8, 0.9)]
+    assert groups(db, None) == [(None, 4, 3, 0.566667, 0.1, 0.9)]
+    assert groups(db, "params.lr") == [
+        ("0.01", 1, 1, 0.7, 0.7, 0.7),
+        ("0.1", 1, 1, 0.9, 0.9, 0.9),
+        ("auto", 1, 1, 0.1, 0.1, 0.1),
+        (None, 1),
+    ]
+
+
+def test_runs_are_sorted_and_filtered_by_duration(db: Database) -> None:
+    with db.write() as tx:
+        for name, seconds in (("a", 90), ("b", 30)):
+            run = runs.lock(tx, f"run0000{name}")
+            assert run
+            runs.save(tx, replace(run, ended_at=run.started_at + timedelta(seconds=seconds)))
+    assert matching(db, "duration > 60") == "a"
+    assert matching(db, "duration is null") == "cd"
+    with db.read() as tx:
+        found, _ = run_search.in_order(tx, HERE, ANY_RUN, parse_sort("duration desc"), limit=10, at=Place())
+        by_acc, _ = run_search.in_order(tx, HERE, ANY_RUN, parse_sort("params.lr, duration"), limit=10, at=Place())
+    assert "".join(run.id[-1] for run in found)[:2] == "ab"
+    assert "".join(run.id[-1] for run in by_acc) == "bacd"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond.decide.run_filter import parse_columns, parse_filter, parse_sort
+from millpond.decide.run_filter import parse_columns, parse_filter, parse_group, parse_sort
 from millpond.errors import BadRequest
 from millpond.model.run_query import ANY_RUN, Comparison, Field, FieldKind, Group, Operator, SortKey, Value
 
@@ -89,3 +89,16 @@ def test_sorting_and_columns() -> None:
 def test_nothing_else_than_an_answer_or_a_bad_request(text: str) -> None:
     with contextlib.suppress(BadRequest):
         parse_filter(text)
+
+
+@pytest.mark.parametrize("key", ["lr", "model/arch", "a.b-c", "0.5", "with blank", "ö", "a`b", "x.0y", "5x"])
+def test_a_written_field_is_read_back(key: str) -> None:
+    for field in (Field(FieldKind.PARAM, key), Field(FieldKind.METRIC, key, Value.MIN), Field(FieldKind.TAG, key)):
+        assert parse_columns(field.written) == (field,)
+
+
+def test_runs_are_not_grouped_by_what_each_has_for_itself() -> None:
+    assert parse_group("params.lr") == Field(FieldKind.PARAM, "lr")
+    for text in ("metrics.acc", "started_at", "duration", "id"):
+        with pytest.raises(BadRequest, match="grouped by"):
+            parse_group(text)

@@ -2565,6 +2565,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/run-views": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Run Views
+         * @description Shared ones and one's own, by name.
+         */
+        get: operations["list_run_views"];
+        /**
+         * Save Run View
+         * @description Save a view, in place of one of the same name. Sharing it with the project takes a member.
+         */
+        put: operations["save_run_view"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/run-views/{view}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Run View
+         * @description One's own, or as a member a shared one; by id.
+         */
+        delete: operations["delete_run_view"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/runs": {
         parameters: {
             query?: never;
@@ -3345,6 +3389,28 @@ export interface paths {
          * @description Runs of all projects one may see, newest first unless sorted otherwise.
          */
         get: operations["list_all_runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Group Runs
+         * @description How many runs of a list have each value, the largest groups first; without `by`, all runs as one group.
+         *
+         *     Metrics among `columns` are summed up over each group. `sort` is not used.
+         */
+        get: operations["group_runs"];
         put?: never;
         post?: never;
         delete?: never;
@@ -8717,6 +8783,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[RunGroup] */
+        Page_RunGroup_: {
+            /** Items */
+            items: components["schemas"]["RunGroup"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[Search] */
         Page_Search_: {
             /** Items */
@@ -9709,6 +9782,20 @@ export interface components {
             };
         };
         /**
+         * RunAggregate
+         * @description One value of a metric over the runs of a group that have it.
+         */
+        RunAggregate: {
+            /** Max */
+            max: number | ("NaN" | "Infinity" | "-Infinity");
+            /** Mean */
+            mean: number | ("NaN" | "Infinity" | "-Infinity");
+            /** Min */
+            min: number | ("NaN" | "Infinity" | "-Infinity");
+            /** Runs */
+            runs: number;
+        };
+        /**
          * RunBatch
          * @description What a client reports at once. `sequence` grows by one per batch of a run: a batch sent twice counts once.
          */
@@ -9898,6 +9985,25 @@ export interface components {
             };
         };
         /**
+         * RunGroup
+         * @description `value` is null for runs without it. `filter` is the condition for its runs, null if none can be written.
+         */
+        RunGroup: {
+            /** Filter */
+            filter: string | null;
+            /**
+             * Metrics
+             * @default {}
+             */
+            metrics: {
+                [key: string]: components["schemas"]["RunAggregate"];
+            };
+            /** Runs */
+            runs: number;
+            /** Value */
+            value: string | null;
+        };
+        /**
          * RunKey
          * @description How many runs have it, and whether their values differ; `values` only of tags, the most frequent ones.
          */
@@ -9979,6 +10085,72 @@ export interface components {
          * @enum {string}
          */
         RunState: "running" | "succeeded" | "failed" | "cancelled" | "lost";
+        /** SavedView */
+        SavedView: {
+            /** Changed At */
+            changed_at: string;
+            /** Columns */
+            columns: string;
+            /** Created By */
+            created_by: string;
+            /** Experiment */
+            experiment: string;
+            /** Filter */
+            filter: string;
+            /** Group */
+            group: string;
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Shared */
+            shared: boolean;
+            /** Sort */
+            sort: string;
+        };
+        /**
+         * SavedViewPut
+         * @description Texts as lists of runs take them; empty for none. `shared`: everybody in the project sees it.
+         */
+        SavedViewPut: {
+            /**
+             * Columns
+             * @default
+             */
+            columns: string;
+            /**
+             * Experiment
+             * @default
+             */
+            experiment: string;
+            /**
+             * Filter
+             * @default
+             */
+            filter: string;
+            /**
+             * Group
+             * @default
+             */
+            group: string;
+            /** Name */
+            name: string;
+            /**
+             * Shared
+             * @default false
+             */
+            shared: boolean;
+            /**
+             * Sort
+             * @default
+             */
+            sort: string;
+        };
+        /** SavedViews */
+        SavedViews: {
+            /** Items */
+            items: components["schemas"]["SavedView"][];
+        };
         /**
          * Search
          * @description `reasons` say what it is doing and why it waits. `best` is one trial, or several that none other dominates.
@@ -17306,6 +17478,105 @@ export interface operations {
             };
         };
     };
+    list_run_views: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedViews"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    save_run_view: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SavedViewPut"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedView"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_run_view: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                view: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_runs: {
         parameters: {
             query?: {
@@ -19093,6 +19364,55 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Page_Run_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    group_runs: {
+        parameters: {
+            query?: {
+                /** @description Like `params.lr`, `tags.team`, `experiment` or `state`. */
+                by?: string | null;
+                /** @description Values to return, like `params.lr, min(metrics.loss)`. */
+                columns?: string | null;
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                /** @description Runs in the bin instead. */
+                deleted?: boolean;
+                /** @description Only runs of this experiment. */
+                experiment?: string | null;
+                /** @description Like `metrics.acc > 0.9 and params.lr = '0.1'`. */
+                filter?: string;
+                /** @description Maximum number of items. */
+                limit?: number;
+                /** @description Only runs inside this run, by id. */
+                parent?: string | null;
+                project?: string | null;
+                /** @description Like `metrics.acc desc, started_at`. */
+                sort?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_RunGroup_"];
                 };
             };
             /** @description A problem */

@@ -15,7 +15,7 @@ from millpond.api.shapes import rerun as rerun_shapes
 from millpond.api.shapes import runs as shapes
 from millpond.model.people import Role
 from millpond.services.jobs import jobs
-from millpond.services.runs import artifact_staging, artifacts, reports, rerun, run_lists, runs, series
+from millpond.services.runs import artifact_staging, artifacts, reports, rerun, run_groups, run_lists, runs, series
 from millpond.services.runs.rerun import Rerun
 from millpond.services.runs.run_lists import RunListAsked
 from millpond.wire import rerun as rerun_wire
@@ -82,6 +82,26 @@ def get_run_keys(
     experiments = None if experiment is None else [experiment]
     asked = RunListAsked(project=project, experiments=experiments, deleted=deleted)
     return wire.RunKeys.model_validate(run_lists.keys(deps, actor, asked))
+
+
+@router.get("/runs/groups")
+def group_runs(
+    actor: SignedIn,
+    deps: DepsOf,
+    asked: Asked,
+    project: str | None = None,
+    by: Annotated[
+        str | None, Query(max_length=1_000, description="Like `params.lr`, `tags.team`, `experiment` or `state`.")
+    ] = None,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor = None,
+) -> Page[wire.RunGroup]:
+    """How many runs of a list have each value, the largest groups first; without `by`, all runs as one group.
+
+    Metrics among `columns` are summed up over each group. `sort` is not used.
+    """
+    chosen = replace(asked, project=project)
+    return page(run_groups.group_runs(deps, actor, chosen, by, limit=limit, cursor=cursor), shapes.group)
 
 
 @router.get("/projects/{project}/runs")

@@ -12,6 +12,7 @@ from fastapi import Response
 
 from millpond.errors import Invalid
 from millpond.model.run import NewRun, RunDetails, RunEdit, RunReport, RunView
+from millpond.model.run_groups import RunGroup
 from millpond.model.series import Points, Series, Summary
 from millpond.wire import runs as wire
 
@@ -31,6 +32,18 @@ def details(value: RunDetails) -> wire.RunDetails:
             for key, changes in value.changes.items()
         },
         children=value.children,
+    )
+
+
+def group(value: RunGroup) -> wire.RunGroup:
+    return wire.RunGroup(
+        value=value.value,
+        runs=value.runs,
+        filter=value.filter,
+        metrics={
+            column: wire.RunAggregate(runs=found.runs, mean=found.mean, min=found.least, max=found.greatest)
+            for column, found in value.metrics.items()
+        },
     )
 
 

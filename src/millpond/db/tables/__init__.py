@@ -47,6 +47,7 @@ from millpond.db.tables.runs import (
     run_tag,
     run_writer,
 )
+from millpond.db.tables.saved_views import saved_view
 from millpond.db.tables.scheduling import gpu_share_sample, job_event, nomination, reservation
 from millpond.db.tables.searches import search, trial
 from millpond.db.tables.secrets import secret
@@ -121,6 +122,7 @@ __all__ = [
     "run_record",
     "run_tag",
     "run_writer",
+    "saved_view",
     "search",
     "secret",
     "server",

@@ -46,6 +46,7 @@ _LISTED_BY = {
     "template or queue": "mill template list",
     "token": "mill token list",
     "user": "mill user list",
+    "view": "mill run view list",
     "volume": "mill volume list",
 }
 

@@ -48,14 +48,14 @@ def list_runs(
     where, sort = parse_filter(asked.filter), parse_sort(asked.sort)
     columns = None if asked.columns is None else parse_columns(asked.columns)
     with deps.db.read() as tx:
-        found = _page(tx, _chosen(tx, actor, asked), where, sort, limit, cursor)
+        found = _page(tx, narrowed(tx, actor, asked), where, sort, limit, cursor)
         return Listing(_views(tx, found.items, columns), found.next)
 
 
 def keys(deps: Deps, actor: Actor, asked: RunListAsked) -> RunKeys:
     """Of the newest runs of a list."""
     with deps.db.read() as tx:
-        found = runs.page(tx, _chosen(tx, actor, asked), limit=_KEYS_FROM)
+        found = runs.page(tx, narrowed(tx, actor, asked), limit=_KEYS_FROM)
         ids = [run.id for run in found]
         return RunKeys(
             runs=len(ids),
@@ -78,7 +78,8 @@ def compared(deps: Deps, actor: Actor, project: Project, run_ids: Sequence[str])
         return _views(tx, [found[run_id] for run_id in wanted], None)
 
 
-def _chosen(tx: Connection, actor: Actor, asked: RunListAsked) -> RunFilter:
+def narrowed(tx: Connection, actor: Actor, asked: RunListAsked) -> RunFilter:
+    """To a project, or to those that the actor may see."""
     among = (
         [access.find_project(tx, actor, asked.project, Role.VIEWER).id]
         if asked.project
