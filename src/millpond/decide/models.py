@@ -55,6 +55,7 @@ def facts_document(name: str, number: int, facts: ModelFacts, tags: Mapping[str,
         "run_link": facts.run_link,
         "logged_model": facts.logged_model,
         "elsewhere": facts.is_elsewhere,
+        **({"files_uri": facts.files_uri} if facts.is_elsewhere else {}),
         "tags": dict(tags),
     }
 
@@ -73,6 +74,7 @@ def facts_of(commit: Commit) -> ModelFacts:
         run_link=_text(known, "run_link"),
         logged_model=_text(known, "logged_model") or None,
         is_elsewhere=known.get("elsewhere") is True,
+        files_uri=_text(known, "files_uri") or (_text(known, "source") if known.get("elsewhere") is True else ""),
     )
 
 

@@ -3,7 +3,7 @@
     metrics.acc > 0.9 and params.lr = '0.1' and (tags.team like '%vision%' or attributes.status = 'FINISHED')
 
 Keys with other characters than letters, digits, `_`, `-`, `.` and `/` stand in backticks or double quotes. Every error
-names the word and its position.
+names the word and its position. Other nouns are filtered in the same language with `Words` of their own.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NoReturn, TypeVar
 
+from millpond.decide.filter_words import KINDS, RUN_WORDS, Words
 from millpond.errors import BadRequest
 from millpond.model.run import RunState
 from millpond.model.run_query import (
@@ -41,20 +42,6 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
-_KINDS = {
-    "metrics": FieldKind.METRIC, "metric": FieldKind.METRIC,
-    "params": FieldKind.PARAM, "param": FieldKind.PARAM, "parameters": FieldKind.PARAM, "parameter": FieldKind.PARAM,
-    "tags": FieldKind.TAG, "tag": FieldKind.TAG,
-    "attributes": FieldKind.ATTRIBUTE, "attribute": FieldKind.ATTRIBUTE, "attr": FieldKind.ATTRIBUTE,
-    "run": FieldKind.ATTRIBUTE,
-}  # fmt: skip
-_ATTRIBUTES = {attribute.value: attribute for attribute in Attribute} | {
-    "run_id": Attribute.ID, "run_name": Attribute.NAME, "status": Attribute.STATE, "user_id": Attribute.USER,
-    "created_by": Attribute.USER, "start_time": Attribute.STARTED_AT, "end_time": Attribute.ENDED_AT,
-    "created": Attribute.STARTED_AT, "Created": Attribute.STARTED_AT,
-}  # fmt: skip
-# Tags of MLflow's clients that are fields of a run here.
-_TAGS = {"mlflow.parentRunId": Attribute.PARENT, "mlflow.runName": Attribute.NAME}
 _STATES: dict[str, tuple[RunState, ...]] = {state.value: (state,) for state in RunState} | {
     "finished": (RunState.SUCCEEDED,), "killed": (RunState.CANCELLED, RunState.LOST), "scheduled": (),
 }  # fmt: skip
@@ -62,6 +49,7 @@ _SIGNS = {
     "=": Operator.EQUAL, "==": Operator.EQUAL, "!=": Operator.UNEQUAL, "<>": Operator.UNEQUAL,
     "<": Operator.LESS, "<=": Operator.AT_MOST, ">": Operator.GREATER, ">=": Operator.AT_LEAST,
 }  # fmt: skip
+_STATE = Field(FieldKind.ATTRIBUTE, Attribute.STATE.value)
 _MOST_DEPTH = 50
 
 # Attributes that hardly two runs share.
@@ -86,15 +74,15 @@ class _Token:
         return self.text.lower() if self.kind == "word" else self.text
 
 
-def parse_filter(text: str) -> Condition:
+def parse_filter(text: str, words: Words = RUN_WORDS) -> Condition:
     """BadRequest points at the word that is wrong. A filter of nothing but blanks matches every run."""
-    parser = _Parser(text, "filter")
+    parser = _Parser(text, "filter", words)
     return ANY_RUN if parser.is_done else parser.whole(parser.condition)
 
 
-def parse_sort(text: str) -> tuple[SortKey, ...]:
+def parse_sort(text: str, words: Words = RUN_WORDS) -> tuple[SortKey, ...]:
     """`metrics.acc desc, started_at`; empty for none."""
-    parser = _Parser(text, "sort")
+    parser = _Parser(text, "sort", words)
     return () if parser.is_done else parser.whole(lambda: parser.list_of(parser.sort_key))
 
 
@@ -111,8 +99,9 @@ def parse_group(text: str) -> Field:
 
 
 class _Parser:
-    def __init__(self, text: str, name: str) -> None:
+    def __init__(self, text: str, name: str, words: Words = RUN_WORDS) -> None:
         self._name = name
+        self._words = words
         self._tokens = [_token(match) for match in _TOKEN.finditer(text)]
         self._next = 0
         self._depth = 0
@@ -147,7 +136,8 @@ class _Parser:
         return SortKey(field, descending)
 
     def field(self) -> Field:
-        token = self._any("a field like metrics.KEY, params.KEY, tags.KEY or an attribute")
+        expected = f"a field like {self._words.written} or an attribute"
+        token = self._any(expected)
         if token.low in ("min", "max", "last") and self._take("("):
             inner = self.field()
             if inner.kind is not FieldKind.METRIC:
@@ -155,17 +145,18 @@ class _Parser:
             self._expect(")")
             return Field(inner.kind, inner.key, Value(token.low))
         if token.kind != "word":
-            self._fail(token, "expected a field like metrics.KEY, params.KEY, tags.KEY or an attribute")
+            self._fail(token, f"expected {expected}")
         if not self._take("."):
             return self._attribute(token)
-        kind = _KINDS.get(token.low)
-        if kind is None:
-            self._fail(token, "expected metrics, params, tags or attributes", known=_KINDS)
+        kind = KINDS.get(token.low)
+        if kind is None or kind not in (*self._words.kinds, FieldKind.ATTRIBUTE):
+            known = [*(one.value for one in self._words.kinds), FieldKind.ATTRIBUTE.value]
+            self._fail(token, f"expected {', '.join(known[:-1])} or {known[-1]}", known=known)
         if kind is FieldKind.ATTRIBUTE:
             return self._attribute(self._any("an attribute"))
         key = self._key(token)
-        if kind is FieldKind.TAG and key in _TAGS:
-            return Field(FieldKind.ATTRIBUTE, _TAGS[key].value)
+        if kind is FieldKind.TAG and key in self._words.tags:
+            return Field(FieldKind.ATTRIBUTE, self._words.tags[key])
         return Field(kind, key)
 
     def group(self) -> Field:
@@ -206,16 +197,16 @@ class _Parser:
         return self._compared(field, operator, token)
 
     def _compared(self, field: Field, operator: Operator, sign: _Token) -> Condition:
-        attribute = Attribute(field.key) if field.kind is FieldKind.ATTRIBUTE else None
-        if attribute is Attribute.STATE:
+        attribute = field.key if field.kind is FieldKind.ATTRIBUTE else None
+        if field == _STATE:
             self._check_equality(field, operator, sign)
             token = self._peek()
             states = self._states(token, self._text())
             return Comparison(field, Operator.IN if operator is Operator.EQUAL else Operator.NOT_IN, states)
-        if attribute is not None and attribute.is_time:
+        if attribute in self._words.times:
             return Comparison(field, operator, self._moment())
-        if attribute is Attribute.DURATION:
-            return Comparison(field, operator, self._number("a number of seconds"))
+        if attribute in self._words.numbers:
+            return Comparison(field, operator, self._number("a number without quotes"))
         if field.kind is FieldKind.METRIC:
             return Comparison(field, operator, self._number("a number: metrics are compared with numbers"))
         if field.kind is FieldKind.PARAM and self._peek().kind == "number":
@@ -229,7 +220,7 @@ class _Parser:
         first = self._peek()
         values = self.list_of(self._text)
         self._expect(")")
-        if field == Field(FieldKind.ATTRIBUTE, Attribute.STATE.value):
+        if field == _STATE:
             values = tuple(state for value in values for state in self._states(first, value))
         return Comparison(field, operator, values)
 
@@ -253,11 +244,12 @@ class _Parser:
         raise self._error(token, "expected an operator: = != < <= > >= like, ilike, in, not in, is null, is not null")
 
     def _attribute(self, token: _Token) -> Field:
-        found = _ATTRIBUTES.get(token.text) or _ATTRIBUTES.get(token.low)
+        attributes = self._words.attributes
+        found = attributes.get(token.text) or attributes.get(token.low)
         if found is None:
-            known = {*_ATTRIBUTES, *_KINDS}
-            self._fail(token, "expected metrics.KEY, params.KEY, tags.KEY or an attribute", known=known)
-        return Field(FieldKind.ATTRIBUTE, found.value)
+            known = {*attributes, *(kind.value for kind in self._words.kinds)}
+            self._fail(token, f"expected {self._words.written} or an attribute", known=known)
+        return Field(FieldKind.ATTRIBUTE, found)
 
     def _key(self, kind: _Token) -> str:
         """Words and numbers joined by dots, or a quoted text."""
@@ -305,7 +297,8 @@ class _Parser:
         return tuple(state.value for state in found)
 
     def _check_text(self, field: Field, operator: _Token) -> None:
-        if field.kind is FieldKind.METRIC or (field.kind is FieldKind.ATTRIBUTE and Attribute(field.key).is_number):
+        is_number = field.key in (*self._words.times, *self._words.numbers) and field.kind is FieldKind.ATTRIBUTE
+        if field.kind is FieldKind.METRIC or is_number:
             self._fail(operator, f"{field.key} is a number: compare it with = != < <= > >=")
 
     def _check_equality(self, field: Field, operator: Operator, sign: _Token) -> None:

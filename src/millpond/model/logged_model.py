@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+# The folder of all of them among the artifacts of a run.
+LOGGED_MODELS = "models"
 # MLflow's words for how far a model is.
 STATUSES = ("LOGGED_MODEL_PENDING", "LOGGED_MODEL_READY", "LOGGED_MODEL_UPLOAD_FAILED")
 
@@ -33,4 +35,4 @@ class LoggedModel:
     @property
     def folder(self) -> str:
         """Where its files are among the artifacts of its run."""
-        return f"models/{self.id}"
+        return f"{LOGGED_MODELS}/{self.id}"

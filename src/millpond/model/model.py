@@ -95,6 +95,8 @@ class ModelFacts:
     run_link: str = ""
     logged_model: str | None = None
     is_elsewhere: bool = False
+    # Where the files are that are not in the lake.
+    files_uri: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
-"""Artifacts of runs as MLflow's clients reach them: through the server, below /api/2.0/mlflow-artifacts/artifacts.
+"""Artifacts as MLflow's clients reach them: through the server, below /api/2.0/mlflow-artifacts/artifacts.
 
-A path there is PROJECT/RUN/artifacts/PATH, as the runs' `artifact_uri` says.
+`artifact_places.py` says what a path there means.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from millpond.api.file_answers import WantedPart, answer_file
+from millpond.api.mlflow.artifact_places import RunPlace, VersionPlace, located
 from millpond.api.mlflow.endpoint import Call, Endpoint
 from millpond.api.mlflow.runs import run_id_of
 from millpond.api.mlflow.shapes import artifact_uri
-from millpond.errors import NotFound
+from millpond.errors import Forbidden
 from millpond.model.artifact import ArtifactEntry
 from millpond.model.people import Role
+from millpond.services.listing import Listing
+from millpond.services.models import version_files
 from millpond.services.runs import artifacts
 
 PREFIX = "mlflow-artifacts/artifacts"
@@ -44,27 +47,22 @@ def list_of_run(call: Call) -> dict[str, Any]:
 
 def list_folder(call: Call) -> dict[str, Any]:
     """One folder of the artifact store; paths begin at the folder."""
-    run_id, folder = located(call, call.optional("path") or "")
+    place = located(call, call.optional("path") or "")
     files: list[dict[str, Any]] = []
     cursor: str | None = None
     while True:
-        found = artifacts.list_folder(
-            call.deps, call.actor, call.project, run_id, path=folder, limit=_MOST, cursor=cursor
-        )
+        found = _page(call, place, cursor)
         files += [_file(one, one.name) for one in found.items]
         cursor = found.next
         if cursor is None:
             return {"files": files}
 
 
-def located(call: Call, path: str) -> tuple[str, str]:
-    """The run and the path in it that a path of the artifact store means."""
-    project, _, rest = path.strip("/").partition("/")
-    run_id, _, rest = rest.partition("/")
-    marker, _, inner = rest.partition("/")
-    if project != call.project.name or not run_id or marker != "artifacts":
-        raise NotFound(f"No artifact {path[:200]!r}: artifacts lie at PROJECT/RUN/artifacts/PATH.")
-    return run_id, inner
+def _page(call: Call, place: RunPlace | VersionPlace, cursor: str | None) -> Listing[ArtifactEntry]:
+    asked: dict[str, Any] = {"path": place.path, "limit": _MOST, "cursor": cursor}
+    if isinstance(place, RunPlace):
+        return artifacts.list_folder(call.deps, call.actor, call.project, place.run_id, **asked)
+    return version_files.list_folder(call.deps, call.project, place.model_id, place.number, **asked)
 
 
 async def receive(request: Request) -> IO[bytes]:
@@ -85,13 +83,18 @@ def store(call: Call, path: str, file: IO[bytes]) -> None:
     with file:
         size = file.seek(0, 2)
         file.seek(0)
-        run_id, name = located(call, path)
-        artifacts.put_stream(call.deps, call.actor, call.project, run_id, name, size, _pieces(file))
+        place = located(call, path)
+        if not isinstance(place, RunPlace):
+            raise Forbidden("The files of a version cannot be changed.", hint="Register a new version.")
+        artifacts.put_stream(call.deps, call.actor, call.project, place.run_id, place.path, size, _pieces(file))
 
 
 def download(call: Call, path: str, request: Request) -> Response:
-    run_id, name = located(call, path)
-    file = artifacts.open_artifact(call.deps, call.actor, call.project, run_id, name)
+    place = located(call, path)
+    if isinstance(place, RunPlace):
+        file = artifacts.open_artifact(call.deps, call.actor, call.project, place.run_id, place.path)
+    else:
+        file = version_files.open_file(call.deps, call.project, place.model_id, place.number, place.path)
     headers = request.headers
     wanted = WantedPart(headers.get("range"), headers.get("if-range"), headers.get("if-none-match"))
     return answer_file(call.deps, file, wanted, download=True)

@@ -21,8 +21,16 @@ from millpond.errors import (
     Unavailable,
 )
 
+
+class NotOffered(MillError):
+    """Millpond does not offer this part of MLflow's API."""
+
+    code, status = "not_offered", 501
+
+
 # The first that fits; with the status that MLflow's own server would give.
 _CODES: Mapping[type[MillError], tuple[str, int]] = {
+    NotOffered: ("NOT_IMPLEMENTED", 501),
     NotSignedIn: ("UNAUTHENTICATED", 401),
     Forbidden: ("PERMISSION_DENIED", 403),
     NotFound: ("RESOURCE_DOES_NOT_EXIST", 404),

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from fnmatch import fnmatchcase
 from typing import Any
 
+from millpond.api.mlflow import filters
 from millpond.api.mlflow.endpoint import Call, Endpoint, pair, whole
-from millpond.api.mlflow.shapes import DEFAULT_NAME, experiment, experiment_id
-from millpond.decide.run_filter import parse_filter
-from millpond.errors import BadRequest, Invalid
+from millpond.api.mlflow.shapes import DEFAULT_NAME, experiment, experiment_id, milliseconds
+from millpond.decide.filter_words import Words
 from millpond.model.experiment import Experiment
 from millpond.model.people import Role
 from millpond.model.run import DEFAULT_EXPERIMENT
-from millpond.model.run_query import Condition, FieldKind, Group, Operator
-from millpond.services import listing
+from millpond.model.run_query import Field, FieldKind
 from millpond.services.runs import experiments
 
 MOST = 50_000
-_KEYS: dict[str, Callable[[Experiment], Any]] = {
-    "name": lambda one: one.name,
-    "experiment_id": lambda one: one.number,
-    "creation_time": lambda one: one.created_at,
-    "last_update_time": lambda one: one.changed_at,
-}
+_ORDER, _TIES = "creation_time desc", "experiment_id desc"
+_WORDS = Words(
+    kinds=(FieldKind.TAG,),
+    attributes={name: name for name in ("name", "experiment_id", "creation_time", "last_update_time")},
+    times=("creation_time", "last_update_time"),
+    numbers=("experiment_id",),
+)
 
 
 def create(call: Call) -> dict[str, Any]:
@@ -74,13 +72,10 @@ def delete_tag(call: Call) -> dict[str, Any]:
 
 def search(call: Call) -> dict[str, Any]:
     """Newest first, unless ordered otherwise."""
-    found = [one for one in experiments.list_experiments(call.deps, call.project) if _is_shown(call, one)]
-    where = parse_filter(call.optional("filter") or "")
-    found = _ordered([one for one in found if _holds(where, one)], [str(order) for order in call.many("order_by")])
-    most = min(call.number("max_results", 1000) or 1000, MOST)
-    begin = listing.number_of(call.optional("page_token") or None) or 0
-    answer: dict[str, Any] = {"experiments": [experiment(one, call.project) for one in found[begin : begin + most]]}
-    return answer | ({"next_page_token": listing.encode(begin + most)} if len(found) > begin + most else {})
+    shown = (one for one in experiments.list_experiments(call.deps, call.project) if _is_shown(call, one))
+    found, token = filters.search(call, shown, _WORDS, _value, order=_ORDER, ties=_TIES, most=MOST, default=1000)
+    answer: dict[str, Any] = {"experiments": [experiment(one, call.project) for one in found]}
+    return answer | ({"next_page_token": token} if token else {})
 
 
 def number_of(call: Call) -> int:
@@ -96,46 +91,17 @@ def _is_shown(call: Call, one: Experiment) -> bool:
     return wanted == "ALL" or (one.deleted_at is not None) == (wanted == "DELETED_ONLY")
 
 
-def _holds(condition: Condition, one: Experiment) -> bool:
-    if isinstance(condition, Group):
-        results = (_holds(part, one) for part in condition.parts)
-        return all(results) if condition.word == "and" else any(results)
-    if condition.field.kind is FieldKind.TAG:
-        value = one.tags.get(condition.field.key)
-    elif condition.field.key == "name":
-        value = DEFAULT_NAME if one.name == DEFAULT_EXPERIMENT else one.name
-    else:
-        raise BadRequest("Experiments are searched by name and tags.")
-    return value is not None and matches(condition.operator, value, condition.operand)
-
-
-def matches(operator: Operator, value: str, operand: Any) -> bool:
-    match operator:
-        case Operator.EQUAL:
-            return bool(value == operand)
-        case Operator.UNEQUAL:
-            return bool(value != operand)
-        case Operator.IN | Operator.NOT_IN:
-            return (value in operand) == (operator is Operator.IN)
-        case Operator.LIKE:
-            return fnmatchcase(value, _pattern(operand))
-        case Operator.ILIKE:
-            return fnmatchcase(value.lower(), _pattern(operand.lower()))
-    raise BadRequest("Texts are compared with = != like, ilike and in.")
-
-
-def _pattern(like: str) -> str:
-    wild = {"%": "*", "_": "?", "*": "[*]", "?": "[?]", "[": "[[]"}
-    return "".join(wild.get(character, character) for character in like)
-
-
-def _ordered(found: list[Experiment], orders: Sequence[str]) -> list[Experiment]:
-    for order in reversed(orders):
-        key, _, direction = order.strip().partition(" ")
-        if key not in _KEYS or direction.strip().lower() not in ("", "asc", "desc"):
-            raise Invalid(f"Cannot order experiments by {order!r}.", hint=f"Known keys: {', '.join(_KEYS)}.")
-        found = sorted(found, key=_KEYS[key], reverse=direction.strip().lower() == "desc")
-    return found
+def _value(one: Experiment, field: Field) -> Any:
+    if field.kind is FieldKind.TAG:
+        return one.tags.get(field.key)
+    match field.key:
+        case "experiment_id":
+            return one.number
+        case "creation_time":
+            return milliseconds(one.created_at)
+        case "last_update_time":
+            return milliseconds(one.changed_at)
+    return DEFAULT_NAME if one.name == DEFAULT_EXPERIMENT else one.name
 
 
 ENDPOINTS = (

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from millpond.api.mlflow.endpoint import Call, Endpoint, one_text, pair, real, whole
-from millpond.api.mlflow.models import note_metrics
+from millpond.api.mlflow.logged_models import note_metrics
 from millpond.api.mlflow.runs import active_run, run_id_of, set_tags
 from millpond.api.mlflow.shapes import NAME_TAG, NOTE_TAG, milliseconds, points
 from millpond.errors import Invalid, NotFound

@@ -11,7 +11,16 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
 from millpond.api.access import deps_of
-from millpond.api.mlflow import artifacts, errors, experiments, logged, models, runs
+from millpond.api.mlflow import (
+    artifacts,
+    errors,
+    experiments,
+    logged,
+    logged_models,
+    model_versions,
+    registered_models,
+    runs,
+)
 from millpond.api.mlflow.endpoint import Call, Document, Endpoint
 from millpond.api.mlflow.methods import METHODS, Method
 from millpond.api.mlflow.reading import read_body, read_query, secret_of
@@ -23,7 +32,7 @@ from millpond.services.people import access, tokens
 VERSION = "3.17.2"
 ENDPOINTS: Mapping[tuple[str, str], Endpoint] = {
     (endpoint.method, f"mlflow/{endpoint.path}"): endpoint
-    for module in (experiments, runs, logged, models, artifacts)
+    for module in (experiments, runs, logged, logged_models, registered_models, model_versions, artifacts)
     for endpoint in module.ENDPOINTS
 }
 # Those with parts that stand for fields.

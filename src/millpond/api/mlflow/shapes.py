@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from millpond.db.run_values import param_text
 from millpond.model.experiment import Experiment
+from millpond.model.model import ModelVersionView
 from millpond.model.people import Project
 from millpond.model.run import DEFAULT_EXPERIMENT, RunRecord, RunState, RunView
 from millpond.model.series import Series
@@ -25,10 +26,12 @@ NAME_TAG = "mlflow.runName"
 PARENT_TAG = "mlflow.parentRunId"
 NOTE_TAG = "mlflow.note.content"
 USER_TAG = "mlflow.user"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def milliseconds(moment: datetime) -> int:
-    return round(moment.timestamp() * 1000)
+    """Whole ones: never later than the moment itself."""
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
 def moment(milliseconds: int | None) -> datetime | None:
@@ -92,6 +95,11 @@ def info(view: RunView, number: str) -> dict[str, Any]:
 def artifact_uri(project: str, run_id: str) -> str:
     """It carries the project: the client drops the path of its tracking URI from a bare `mlflow-artifacts:/`."""
     return f"mlflow-artifacts:/{project}/{run_id}/artifacts"
+
+
+def version_uri(view: ModelVersionView) -> str:
+    """Of the files of a version, by the model's id: a name could hold `#` or `?`."""
+    return f"mlflow-artifacts:/{view.project}/models/{view.version.dataset_id}/{view.version.number}"
 
 
 def points(series: Series) -> list[dict[str, Any]]:

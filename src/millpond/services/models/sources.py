@@ -75,6 +75,13 @@ def material(deps: Deps, actor: Actor, project: Project, source: ModelSource) ->
             return _elsewhere(deps, project, uri)
 
 
+def knows_run(deps: Deps, project: Project, run_id: str) -> bool:
+    """True if the project has such a run, whether the caller may read it or not."""
+    with deps.db.read() as tx:
+        run = runs.get(tx, run_id)
+    return run is not None and run.project_id == project.id
+
+
 def facts_of_run(tx: Connection, run: Run, source: str) -> ModelFacts:
     """The last value of each metric that has one, and the parameters, as they are now."""
     found = metrics.summaries(tx, [run.id])[run.id]
@@ -166,7 +173,7 @@ def _of_version(deps: Deps, actor: Actor, project: Project, model: str, version:
     copied = ModelFacts(
         source=f"models:/{model}/{found.version.number}", metrics=facts.metrics, params=facts.params,
         signature=facts.signature, flavors=facts.flavors, run_id=facts.run_id, run_link=facts.run_link,
-        logged_model=facts.logged_model, is_elsewhere=facts.is_elsewhere,
+        logged_model=facts.logged_model, is_elsewhere=facts.is_elsewhere, files_uri=facts.files_uri,
     )  # fmt: skip
     return Material(found.commit.tree, copied, lineage, [found.commit.tree])
 
@@ -181,7 +188,9 @@ def _of_upload(deps: Deps, actor: Actor, project: Project, upload_id: str, tree:
 def _elsewhere(deps: Deps, project: Project, uri: str) -> Material:
     if not uri or len(uri) > MOST_SOURCE or not uri.isprintable():
         raise Invalid(f"The source of a version must have 1 to {MOST_SOURCE} characters.", fields=["source"])
-    return Material(write_tree(deps, project.id, None, (), ()), ModelFacts(source=uri, is_elsewhere=True))
+    return Material(
+        write_tree(deps, project.id, None, (), ()), ModelFacts(source=uri, is_elsewhere=True, files_uri=uri)
+    )
 
 
 def _below(deps: Deps, dataset: Dataset, commit: Commit, path: str) -> str:

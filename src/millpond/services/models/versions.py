@@ -95,7 +95,8 @@ def edit(deps: Deps, actor: Actor, project: Project, name: str, version: str, as
         description = before.description if asked.description is None else asked.description
         values = {"description": description, "stage": stage.value, "tags": kept, "changed_at": now}
         models.change_version(tx, before.dataset_id, before.number, **values)
-        models.change(tx, before.dataset_id, changed_at=now)
+        if asked.stage is not None:  # which version is in use is news about the model; a note on one is not
+            models.change(tx, before.dataset_id, changed_at=now)
         if asked.stage is not None and asked.archive_others:
             models.archive_others(tx, before, asked.stage, now)
         details = {"stage": stage.value} if asked.stage else {}

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
-from millpond.api.mlflow.endpoint import Call, Endpoint, one_text, whole
-from millpond.api.mlflow.experiments import matches
+from millpond.api.mlflow import filters
+from millpond.api.mlflow.endpoint import Call, Endpoint, one_text, real, whole
 from millpond.api.mlflow.shapes import artifact_uri, experiment_id, milliseconds, pairs
-from millpond.decide.run_filter import parse_filter
-from millpond.errors import BadRequest, Invalid
+from millpond.decide.filter_words import Words
+from millpond.errors import Invalid
 from millpond.model.logged_model import LoggedModel
 from millpond.model.people import Role
 from millpond.model.run import RunReport
-from millpond.model.run_query import Condition, FieldKind, Group
-from millpond.services import listing
+from millpond.model.run_query import Field, FieldKind
 from millpond.services.runs import artifacts, experiments, logged_models, reports, runs
 
-_MOST = 100
+_MOST = 1000
+_DEFAULT = 100
+_ORDER, _TIES = "creation_timestamp desc", "model_id"
+_WORDS = Words(
+    kinds=(FieldKind.METRIC, FieldKind.PARAM, FieldKind.TAG),
+    attributes={
+        name: name
+        for name in (
+            "name", "model_id", "model_type", "status", "source_run_id", "creation_timestamp",
+            "last_updated_timestamp",
+        )
+    } | {"creation_time": "creation_timestamp", "last_updated_time": "last_updated_timestamp"},
+    times=("creation_timestamp", "last_updated_timestamp"),
+)  # fmt: skip
 _HISTORY_TAG = "mlflow.log-model.history"
 
 
@@ -58,19 +70,14 @@ def delete(call: Call) -> dict[str, Any]:
 
 
 def search(call: Call) -> dict[str, Any]:
-    """Newest first; filtered by name, tags and parameters."""
+    """Newest first, unless ordered otherwise."""
     wanted = {one_text(item) for item in call.many("experiment_ids")}
     known = experiments.list_experiments(call.deps, call.project)
     names = {one.name: experiment_id(one) for one in known if experiment_id(one) in wanted}
-    where = parse_filter(call.optional("filter") or "")
     models = logged_models.list_models(call.deps, call.actor, call.project, list(names))
-    found = [model for model in models if _holds(where, model)]
-    most = min(max(call.number("max_results", _MOST) or _MOST, 1), _MOST)
-    begin = listing.number_of(call.optional("page_token") or None) or 0
-    answer: dict[str, Any] = {
-        "models": [_model(call, one, names[one.experiment]) for one in found[begin : begin + most]]
-    }
-    return answer | ({"next_page_token": listing.encode(begin + most)} if len(found) > begin + most else {})
+    found, token = filters.search(call, models, _WORDS, _value, order=_ORDER, ties=_TIES, most=_MOST, default=_DEFAULT)
+    answer: dict[str, Any] = {"models": [_model(call, one, names[one.experiment]) for one in found]}
+    return answer | ({"next_page_token": token} if token else {})
 
 
 def list_artifacts(call: Call) -> dict[str, Any]:
@@ -153,18 +160,28 @@ def _uri(call: Call, model: LoggedModel) -> str:
     return f"{artifact_uri(call.project.name, model.run_id)}/{model.folder}"
 
 
-def _holds(condition: Condition, model: LoggedModel) -> bool:
-    if isinstance(condition, Group):
-        results = (_holds(part, model) for part in condition.parts)
-        return all(results) if condition.word == "and" else any(results)
-    key = condition.field.key
-    if condition.field.kind is FieldKind.ATTRIBUTE and key == "name":
-        value: str | None = model.name
-    elif condition.field.kind in (FieldKind.TAG, FieldKind.PARAM):
-        value = (model.tags if condition.field.kind is FieldKind.TAG else model.params).get(key)
-    else:
-        raise BadRequest("Logged models are searched by name, tags and params.")
-    return value is not None and matches(condition.operator, value, condition.operand)
+def _value(model: LoggedModel, field: Field) -> Any:
+    match field.kind:
+        case FieldKind.TAG:
+            return model.tags.get(field.key)
+        case FieldKind.PARAM:
+            return model.params.get(field.key)
+        case FieldKind.METRIC:
+            return next((real(one["value"], "value") for one in model.metrics if one["key"] == field.key), None)
+    match field.key:
+        case "creation_timestamp":
+            return milliseconds(model.created_at)
+        case "last_updated_timestamp":
+            return milliseconds(model.changed_at)
+        case "model_id":
+            return model.id
+        case "model_type":
+            return model.type
+        case "source_run_id":
+            return model.run_id
+        case "status":
+            return model.status.removeprefix("LOGGED_MODEL_")
+    return model.name
 
 
 ENDPOINTS = (
