@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from urllib.parse import unquote, urlsplit
+import re
+from urllib.parse import unquote
 
 from millpond.api.mlflow.artifact_places import RunPlace, located
 from millpond.api.mlflow.endpoint import Call
@@ -12,19 +13,20 @@ from millpond.model.model import FromElsewhere, FromLoggedModel, FromRun, FromVe
 from millpond.services.models import version_files
 from millpond.services.models.sources import knows_run
 
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
+_HOST = re.compile(r"^//[^/]+")
+
 
 def source_of(call: Call, written: str) -> ModelSource:
     """Where the files of a version come from. Invalid for a path of the client's machine, and for one with `..`."""
-    try:
-        parts = urlsplit(written)
-    except ValueError as error:
-        raise _invalid(written, "it is not a URI") from error
-    if parts.scheme in ("", "file"):
+    scheme, colon, rest = written.partition(":")
+    if not colon or not _SCHEME.fullmatch(scheme) or scheme.lower() == "file":
         raise _invalid(written, "a local path cannot be read by others; log the model to a run first")
     if ".." in unquote(unquote(written)).replace("\\", "/").split("/"):
         raise _invalid(written, "'..' is not allowed")
-    path = parts.path.strip("/")
-    match parts.scheme:
+    # By hand: in names of models, `#` and `?` are letters like others.
+    path = _HOST.sub("", rest).strip("/")
+    match scheme:
         case "models":
             return _of_model(written, path)
         case "runs":
