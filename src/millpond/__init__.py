@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from millpond.client.checkpoint import checkpoint as checkpoint
     from millpond.client.dataset import Dataset as Dataset
     from millpond.client.find import find as find
+    from millpond.client.flows.flow import Flow as Flow
+    from millpond.client.flows.flow import FlowRun as FlowRun
     from millpond.client.lineage import lineage as lineage
     from millpond.client.model import Model as Model
     from millpond.client.model import models as models
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Cached",
     "Dataset",
+    "Flow",
+    "FlowRun",
     "Model",
     "Run",
     "__version__",
@@ -83,6 +87,8 @@ __all__ = [
 _HOMES = {
     "Cached": "cached",
     "Dataset": "dataset",
+    "Flow": "flows.flow",
+    "FlowRun": "flows.flow",
     "Model": "model",
     "Run": "run",
     "cache": "cached",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -14,6 +14,10 @@ from millpond.flows.references import Dataset, Outputs, Reference, plain
 from millpond.library.catalog import Catalog
 from millpond.model.component import Component, ComponentRef
 from millpond.model.flow import FLOW_SCHEMA
+
+if TYPE_CHECKING:
+    from millpond.client.flows.flow import Flow as SavedFlow
+    from millpond.client.flows.flow import FlowRun
 
 # Options that every step with work takes, as in `flow.yaml`.
 _OPTIONS = frozenset({
@@ -44,7 +48,7 @@ class StepHandle(Outputs):
 
 
 class Flow:
-    """A flow. Nothing runs before `mill flow run`, and adding a step only describes it."""
+    """A flow. Adding a step only describes it; nothing runs before `run()` or `mill flow run`."""
 
     def __init__(self, name: str, *, code: str = ".", components: Sequence[Path] = (), **options: Any) -> None:
         """`code`: folder of its functions, relative to the script. `options`: description, max_parallel, defaults …"""
@@ -54,8 +58,8 @@ class Flow:
         self._params: dict[str, Any] = {}
         self._steps: dict[str, dict[str, Any]] = {}
         self._lists: dict[str, list[dict[str, Any]]] = {"publish": [], "triggers": []}
-        caller = Path(inspect.stack()[1].filename)
-        self._catalog = Catalog([caller.parent / "components", *components])
+        self._script = Path(inspect.stack()[1].filename)
+        self._catalog = Catalog([self._script.parent / "components", *components])
 
     def param(self, name: str, type: str = "str", **settings: Any) -> Reference:
         """Add a parameter: a field of the Run form. `settings`: default, min, max, choices, help, optional."""
@@ -125,6 +129,25 @@ class Flow:
         }
         text: str = yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
         return text
+
+    def save(self, *, server: str | None = None, project: str | None = None) -> SavedFlow:
+        """Save it on the server with its code: a new version only if something changed."""
+        from millpond.client.flows.flow import Flow as Saved  # noqa: PLC0415 - steps need nothing of it
+        from millpond.client.flows.flow_file import FlowFile  # noqa: PLC0415
+
+        return Saved.save(FlowFile(self._script, self.to_yaml()), server=server, project=project)
+
+    def run(
+        self,
+        params: Mapping[str, Any] | None = None,
+        *,
+        wait: bool = False,
+        server: str | None = None,
+        project: str | None = None,
+        **options: Any,
+    ) -> FlowRun:
+        """Save it and start a run on the server. `options` are those of `millpond.Flow.run`: on, only, remember …"""
+        return self.save(server=server, project=project).run(params, wait=wait, **options)
 
     def _add_component(self, what: str, name: str | None, given: dict[str, Any]) -> StepHandle:
         component = self._catalog.component(ComponentRef.parse(what))
