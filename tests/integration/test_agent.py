@@ -18,6 +18,8 @@ from millpond.agent.drivers.process import ProcessDriver
 from millpond.agent.facts import Declared, node_facts
 from millpond.agent.keeper.files import read_json
 from millpond.agent.keeper.processes import marked
+from millpond.agent.kept_outputs import CommittedOutputs
+from millpond.agent.outcome import SaveOutputs
 from millpond.agent.spec import Spec
 from millpond.errors import BadRequest, Conflict, Corrupt, MillError, StoreUnavailable, Unavailable
 from millpond.lake.push import push_directory
@@ -49,7 +51,7 @@ class Site:
         self.kept: dict[str, str] = {}
         self.restore_fails: list[MillError] = []
         self.attempt = 0
-        self.save: Callable[[Spec, Path], str | None] = self._save
+        self.save: SaveOutputs = self._save
         self.source: Callable[[DesiredFill], Downloader] = lambda fill: self.lake
         self.driver: Callable[[list[NodeFacts]], ProcessDriver] = ProcessDriver
 
@@ -105,9 +107,9 @@ class Site:
             raise self.restore_fails.pop()
         (directory / "state").write_text(self.kept[desired.job_id])
 
-    def _save(self, spec: Spec, output: Path) -> str | None:
+    def _save(self, spec: Spec, output: Path) -> CommittedOutputs:
         self.saved.append(spec.job)
-        return f"commit-of-{sorted(path.name for path in output.iterdir())}"
+        return CommittedOutputs(f"commit-of-{sorted(path.name for path in output.iterdir())}", {})
 
 
 @pytest.fixture
@@ -391,11 +393,11 @@ def test_outputs_that_cannot_be_saved(run: Run, error: MillError) -> None:
     async def scenario(site: Site) -> None:
         tries: list[str] = []
 
-        def save(spec: Spec, output: Path) -> str:
+        def save(spec: Spec, output: Path) -> CommittedOutputs:
             tries.append(spec.job)
             if len(tries) == 1:
                 raise error
-            return "saved"
+            return CommittedOutputs("saved", {})
 
         site.save = save
         site.server.want(a_placement(command=("sh", "-c", 'echo x > "$MILL_OUTPUT/x"')))

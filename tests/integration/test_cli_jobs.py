@@ -266,3 +266,26 @@ def test_jobs_share_a_directory_that_an_administrator_allows(mill: Mill, tmp_pat
     mill.ok("mount", "deny", "scratch-it", "default")
     assert mill(*by_path, "true").code == 4
     mill.ok("mount", "rm", "scratch-it", "--yes")
+
+
+def test_outputs_are_cached_from_the_disk_of_the_agent(mill: Mill, server: MillUp) -> None:
+    make = 'head -c 3000000 /dev/urandom > "$MILL_OUTPUT/model"; cp "$MILL_OUTPUT/model" "$MILL_OUTPUT/copy"'
+    made = mill.ok("submit", "makes-much", "--no-code", "--wait", "--json", "--", "sh", "-c", make).json
+    written = f".outputs@{made['output_commit']}"
+
+    def cached() -> dict[str, object]:
+        listed = mill.ok("cache", "list", ".outputs", "--json").json["items"]
+        return next((one for one in listed if one["commit_id"] == made["output_commit"]), {})
+
+    wait_until(lambda: cached().get("state") == "ready", what="the outputs on the volume")
+    filled = (server.data_dir / "agent/agent.log").read_text()
+    assert f"commit={made['output_commit']} sent=0" in filled, "nothing was fetched"
+    read = 'cmp "$MILL_DATA_OUTPUTS/model" "$MILL_DATA_OUTPUTS/copy"'
+    mill.ok("submit", "reads-much", "--no-code", "--data", written, "--wait", "--", "sh", "-c", read)
+
+
+def test_small_outputs_stay_in_the_lake(mill: Mill) -> None:
+    make = 'echo little > "$MILL_OUTPUT/text"'
+    made = mill.ok("submit", "makes-little", "--no-code", "--wait", "--json", "--", "sh", "-c", make).json
+    listed = mill.ok("cache", "list", ".outputs", "--json").json["items"]
+    assert made["output_commit"] not in [one["commit_id"] for one in listed]

@@ -19,11 +19,12 @@ from millpond.agent.drivers import Driver, EngineAway
 from millpond.agent.fills import Fills
 from millpond.agent.isolation import Isolation
 from millpond.agent.keeper.clock import boot_id, boot_time
+from millpond.agent.kept_outputs import KeptOutputs
 from millpond.agent.measuring import Measuring
+from millpond.agent.outcome import SaveOutputs
 from millpond.agent.placement import FetchCode, PlacementWorld
 from millpond.agent.placements import Placements
 from millpond.agent.server import Server
-from millpond.agent.spec import Spec
 from millpond.agent.state import placements_of
 from millpond.agent.threads import in_thread
 from millpond.agent.tunnels import AgentTunnels, Connect, no_tunnel
@@ -36,6 +37,8 @@ from millpond.wire.observed import Capabilities, Observed, VolumeSeen
 
 log = logging.getLogger(__name__)
 
+# How often outputs that were kept long enough are removed.
+FORGET_SECONDS = 30.0
 # How long a request waits at the server when nothing goes on, and while a fill makes progress.
 IDLE_SECONDS = 20.0
 BUSY_SECONDS = 1.0
@@ -61,7 +64,7 @@ class Tools:
     # Reads the tree of one fill from the lake.
     source_of: Callable[[DesiredFill], AbstractContextManager[Downloader]]
     # Commits the outputs of a job; see `World`.
-    save_outputs: Callable[[Spec, Path], str | None]
+    save_outputs: SaveOutputs
     checkpoints: Checkpoints
     # Writes the code of a placement into an empty directory, where no volume is near.
     fetch_code: FetchCode
@@ -84,7 +87,8 @@ class Agent:
         self._engine_away = False
         self._news = asyncio.Event()
         self._volumes = Volumes(state_dir, self._changed, tools.isolation)
-        self._fills = Fills(self._volumes, tools.source_of, self._changed)
+        self._kept_outputs = KeptOutputs(state_dir / "outputs")
+        self._fills = Fills(self._volumes, tools.source_of, self._kept_outputs, self._changed)
         self._measuring = Measuring(self._volumes, self._changed)
         self._pointing = Pointing(self._volumes)
         self._trials = Trials(self._volumes, tools.run_trial)
@@ -94,6 +98,7 @@ class Agent:
             server_url=tools.server.url,
             volumes=self._volumes,
             save_outputs=tools.save_outputs,
+            kept_outputs=self._kept_outputs,
             checkpoints=tools.checkpoints,
             fetch_code=tools.fetch_code,
             changed=self._changed,
@@ -110,12 +115,13 @@ class Agent:
         stopping = asyncio.create_task(stop.wait())
         working = asyncio.create_task(self._work())
         looking = asyncio.create_task(self._look_again())
+        forgetting = asyncio.create_task(self._forget_outputs())
         try:
             await asyncio.wait({stopping, working}, return_when=asyncio.FIRST_COMPLETED)
             if working.done():
                 await working
         finally:
-            for task in (stopping, working, looking):
+            for task in (stopping, working, looking, forgetting):
                 task.cancel()
             self._fills.end()
             self._measuring.end()
@@ -161,6 +167,11 @@ class Agent:
             await self._look()
             if self._driver.nodes() != before:
                 self._changed()
+
+    async def _forget_outputs(self) -> None:
+        while True:
+            await asyncio.sleep(FORGET_SECONDS)
+            await in_thread(self._kept_outputs.forget_old)
 
     async def _look(self) -> None:
         """Refresh the driver's view of its engine. An unreachable engine does not block anything else."""

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millpond.agent.drivers import Exited, Lost, Reason
-from millpond.agent.outcome import SaveOutputs
 from millpond.agent.prepare import CHECKPOINT
 from millpond.agent.spec import Spec, read_spec, write_private
 from millpond.agent.threads import in_thread
@@ -35,7 +34,8 @@ class Checkpoints:
 
     # Writes the checkpoint that a placement goes on from into an empty directory.
     restore: Callable[[DesiredPlacement, Path], None]
-    save: SaveOutputs
+    # Commits what lies in the directory as the newest checkpoint of the job.
+    save: Callable[[Spec, Path], str | None]
     # True if the job saves its checkpoints itself, with the SDK.
     saves_itself: Callable[[Spec], bool]
 

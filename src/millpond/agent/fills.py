@@ -13,6 +13,7 @@ from functools import partial
 
 from millpond.agent.cache_task import Work
 from millpond.agent.keeper.clock import boot_time
+from millpond.agent.kept_outputs import KeptOutputs
 from millpond.agent.leftovers import Tidying
 from millpond.agent.threads import in_thread
 from millpond.agent.volumes import Volumes, sentence
@@ -42,10 +43,12 @@ class Fills:
         self,
         volumes: Volumes,
         source_of: Callable[[DesiredFill], AbstractContextManager[Downloader]],
+        kept_outputs: KeptOutputs,
         changed: Callable[[], None],
     ) -> None:
         self._volumes = volumes
         self._source_of = source_of
+        self._kept_outputs = kept_outputs
         self._changed = changed
         self._works: dict[str, Work] = {}
         # Commits are often filled beside the one that was filled before them.
@@ -157,7 +160,10 @@ class Fills:
                 # What the volume itself has is linked, and takes no room: that goes before copies from elsewhere.
                 bases = [*self._bases(wanted, volume, stack), *self._copies(wanted, source)]
                 await self._volumes.set_apart(volume.id, wanted.project_id)
-                make = partial(fill, bases=bases, progress=progress, kept=self._pages, nursery=self._nursery)
+                made_here = await in_thread(partial(self._kept_outputs.find, wanted.project))
+                make = partial(
+                    fill, bases=bases, made_here=made_here, progress=progress, kept=self._pages, nursery=self._nursery
+                )
                 filled = await in_thread(partial(make, attempt, wanted.tree, source))
         await self._volumes.look(volume.id)
         log.info("filled: volume=%s commit=%s sent=%d", volume.id, wanted.commit_id, filled.sent_bytes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from millpond.agent.kept_outputs import CommittedOutputs, FilesNoted
 from millpond.agent.spec import Spec
 from millpond.client.checkpoint import SAVED_BY_JOB, checkpoint_branch
 from millpond.client.commits import find_commit
@@ -23,11 +24,12 @@ def open_source(api: Api, fill: DesiredFill) -> ApiDownloader:
     return ApiDownloader(api, fill.project, fill.dataset, fill.commit_id)
 
 
-def save_outputs(spec: Spec, output: Path) -> str | None:
-    """Commit everything below `output` to the branch of the job; the commit's id."""
-    branch = JobBranch(spec.project, OUTPUT_DATASET, spec.job)
+def save_outputs(spec: Spec, output: Path) -> CommittedOutputs:
+    """Commit everything below `output` to the branch of the job."""
+    branch, noted = JobBranch(spec.project, OUTPUT_DATASET, spec.job), FilesNoted()
     with _of_job(spec) as api:
-        return commit_directory(api, branch, output, message=f"Outputs of job {spec.job}").id
+        commit = commit_directory(api, branch, output, message=f"Outputs of job {spec.job}", note=noted)
+    return CommittedOutputs(commit.id, noted.files)
 
 
 def save_checkpoint(spec: Spec, directory: Path) -> str | None:

@@ -7,10 +7,12 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from millpond.agent import step_folder
+from millpond.agent.kept_outputs import CommittedOutputs, KeptOutputs
 from millpond.agent.prepare import OUTPUT, TEMPORARY
 from millpond.agent.spec import Spec, read_spec, write_private
 from millpond.agent.threads import in_thread
@@ -23,8 +25,8 @@ log = logging.getLogger(__name__)
 
 OUTCOME = "outcome.json"
 
-# Commits what lies in the directory as the output of the job; None for nothing. Blocks; may be called again.
-SaveOutputs = Callable[[Spec, Path], str | None]
+# Commits what lies in the directory as the output of the job. Blocks; may be called again.
+SaveOutputs = Callable[[Spec, Path], CommittedOutputs]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,25 +60,35 @@ def step_outcome(directory: Path, spec: Spec) -> StepOutcome:
 
 
 async def save(
-    directory: Path, spec: Spec, save_outputs: SaveOutputs, wanted: Callable[[], bool], *, succeeded: bool = False
+    directory: Path,
+    spec: Spec,
+    save_outputs: SaveOutputs,
+    wanted: Callable[[], bool],
+    *,
+    kept: KeptOutputs,
+    succeeded: bool = False,
 ) -> SavedOutputs:
     """Commit the outputs and record the result; do nothing if they are no longer `wanted`.
 
-    A step that `succeeded` must have made what it declares.
+    A step that `succeeded` must have made what it declares. What was committed is `kept` for fills of this site.
     """
     backoff = Backoff()
     while wanted():
         try:
             made = step_outcome(directory, spec) if succeeded else StepOutcome()
             is_empty = not any((directory / OUTPUT).iterdir())
-            commit = None if is_empty else await in_thread(lambda: save_outputs(spec, directory / OUTPUT))
-            outcome = SavedOutputs(commit, made.problem, made.document)
+            committed = None if is_empty else await in_thread(lambda: save_outputs(spec, directory / OUTPUT))
+            outcome = SavedOutputs(committed.commit if committed else None, made.problem, made.document)
         except (MillError, OSError) as error:
             if isinstance(error, MillError) and may_pass(error):
                 log.info("outputs wait: placement=%s %s", spec.placement, error)
                 await asyncio.sleep(backoff.next())
                 continue
-            outcome = SavedOutputs(problem=f"Cannot save the outputs: {sentence(error)}")
+            committed, outcome = None, SavedOutputs(problem=f"Cannot save the outputs: {sentence(error)}")
         write_private(directory / OUTCOME, json.dumps(asdict(outcome)))
+        if committed is not None:
+            # Only now: a new agent that finds no outcome looks for the outputs where they were.
+            keep = partial(kept.keep, spec.project, spec.placement, directory / OUTPUT, committed.files)
+            await in_thread(keep)
         return outcome
     return SavedOutputs()

@@ -29,6 +29,7 @@ from millpond.agent.drivers import (
     records,
 )
 from millpond.agent.gpus import gpu_use
+from millpond.agent.kept_outputs import KeptOutputs
 from millpond.agent.log_shipping import Shipper
 from millpond.agent.outcome import SavedOutputs, SaveOutputs, read_outcome, save, spec_with_outputs
 from millpond.agent.prepare import prepare
@@ -76,6 +77,7 @@ class PlacementWorld:
     server_url: str
     volumes: Volumes
     save_outputs: SaveOutputs
+    kept_outputs: KeptOutputs
     checkpoints: Checkpoints
     fetch_code: FetchCode
     changed: Callable[[], None]
@@ -287,7 +289,12 @@ class Placement:
         self._report("saving")
         succeeded = isinstance(status, Exited) and status.exit_code == 0 and status.reason is None
         return await save(
-            self.directory, spec, self._world.save_outputs, wanted=lambda: not self._dropped, succeeded=succeeded
+            self.directory,
+            spec,
+            self._world.save_outputs,
+            wanted=lambda: not self._dropped,
+            kept=self._world.kept_outputs,
+            succeeded=succeeded,
         )
 
     # Parts

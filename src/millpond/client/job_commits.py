@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from millpond.client.paths import dataset_path
 from millpond.client.retrying_sender import until_complete
 from millpond.client.transfer import ApiUploader
 from millpond.errors import NotFound
+from millpond.lake.pages import Row
 from millpond.lake.push import PushOptions, push_directory, seen_before
 from millpond.model.path import to_text
 from millpond.wire.quick.data import Commit, CommitCreate
@@ -28,14 +30,20 @@ class JobBranch(NamedTuple):
 
 
 def commit_directory(
-    api: Api, branch: JobBranch, directory: Path, *, message: str, stat_cache: Path | None = None
+    api: Api,
+    branch: JobBranch,
+    directory: Path,
+    *,
+    message: str,
+    stat_cache: Path | None = None,
+    note: Callable[[Sequence[Row]], None] = lambda rows: None,
 ) -> Commit:
     """Make everything below `directory` the newest commit of the branch.
 
     May be called again after any interruption: what is committed already is found again, and not sent twice.
-    `stat_cache` is a file that remembers unchanged files between calls.
+    `stat_cache` is a file that remembers unchanged files between calls; `note` hears of every entry, perhaps twice.
     """
-    options = PushOptions(stat_cache=stat_cache, ignore_files=())
+    options = PushOptions(stat_cache=stat_cache, ignore_files=(), note=note)
     return until_complete(lambda: _commit(api, branch, directory, message, options))
 
 

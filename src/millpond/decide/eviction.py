@@ -48,6 +48,11 @@ def plan_evictions(limits: VolumeLimits, stock: Stock, now: datetime) -> tuple[E
     return tuple(plan)
 
 
+def leaves_ample_room(limits: VolumeLimits, stock: Stock, more: Room) -> bool:
+    """True if the volume stays below its low watermark with so much more on it."""
+    return _is_below(limits, SpaceAccount(stock).used + more, limits.low_percent)
+
+
 def idle_limit(limits: VolumeLimits, held: StockedCommit) -> int:
     return limits.idle_seconds if held.idle_seconds is None else held.idle_seconds
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from millpond.lake.external_files import StandIns, stands_for
 from millpond.lake.ignore import IGNORE_FILE
 from millpond.lake.packer import Packer
 from millpond.lake.packs import PACK_TARGET
-from millpond.lake.pages import LeafPage, decode_page, entry_of, is_leaf, pack_page, row_of, unpack_page
+from millpond.lake.pages import LeafPage, Row, decode_page, entry_of, is_leaf, pack_page, row_of, unpack_page
 from millpond.lake.read_ahead import THREADS, ReadAhead
 from millpond.lake.scan import Found, Warn, scan_runs
 from millpond.lake.stable_read import Reading, read_chunks
@@ -44,6 +44,8 @@ class PushOptions:
     ignore: Sequence[str] = ()
     pack_target: int = PACK_TARGET
     stand_ins: StandIns = field(default_factory=dict)
+    # Told of the entries of the tree, in the order of their paths.
+    note: Callable[[Sequence[Row]], None] = lambda rows: None
 
     @property
     def walk(self) -> Path | None:
@@ -86,7 +88,7 @@ def push_directory(
         readers = stack.enter_context(ThreadPoolExecutor(THREADS, "push-read"))
         packer = stack.enter_context(Packer(uploader, meter, options.pack_target))
         cache = options.stat_cache and stack.enter_context(StatCache(options.stat_cache, rehash=options.rehash))
-        push = _Push(root, packer, meter, readers, cache or None, options.stand_ins)
+        push = _Push(root, packer, meter, readers, cache or None, options.stand_ins, options.note)
         stop = stack.enter_context(_counting(root, options, meter))
         walk = Walk(cache.moment if cache else 0)
         tree = push.build(walk.noting(batches(options.scan(root, warn))))
@@ -147,6 +149,7 @@ class _Push:
     readers: ThreadPoolExecutor
     cache: StatCache | None
     stand_ins: StandIns
+    note: Callable[[Sequence[Row]], None]
     files_read: int = 0
     files_total: int = 0
     bytes_total: int = 0
@@ -165,6 +168,7 @@ class _Push:
             pages = len(self.pages)
             self.has_unread |= batch.has_known
             builder.extend(rows)
+            self.note(rows)
             if len(self.pages) > pages:  # what is left for the next leaf is of this batch alone
                 self.has_unread = batch.has_known
             self.meter.add(files=sum(row[1] != Kind.DIRECTORY for row in rows), bytes=sum(row[3] for row in rows))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from millpond.errors import DiskFull, Forbidden, MillError, StoreUnavailable, VolumeProblem
@@ -21,7 +22,7 @@ from millpond.volumes.attempt import FillAttempt
 from millpond.volumes.bases import BaseTree
 from millpond.volumes.disk_space import NoRoomYet
 from millpond.volumes.kept_pages import KeptSource
-from millpond.volumes.local import LocalFiles
+from millpond.volumes.local import LocalFiles, MadeHere, nothing_made
 from millpond.volumes.volume import CacheVolume, appears, check, explained, make_passable, sync_directory
 
 
@@ -46,6 +47,7 @@ def fill(
     source: Downloader,
     *,
     bases: Sequence[BaseTree] = (),
+    made_here: MadeHere = nothing_made,
     progress: Progress | None = None,
     kept: Kept[str, Page] | None = None,
     nursery: Nursery | None = None,
@@ -53,8 +55,8 @@ def fill(
     """Make the tree in the attempt's directory, every byte checked, and publish it.
 
     `bases` are commits of the same project published on the volume, and perhaps this one on another: unchanged files
-    are taken from there, and from what earlier attempts have left. `progress` may raise FillCancelled or NoRoomYet to
-    end it.
+    are taken from there, from what earlier attempts have left, and from what jobs have `made_here`. `progress` may
+    raise FillCancelled or NoRoomYet to end it.
     `kept` are pages that were read before, for this commit or another; processes come from the `nursery`.
     Filling what is published already does nothing. Raises VolumeProblem and DiskFull for what the volume refuses,
     StoreUnavailable while the lake is away, Corrupt for bytes that are not what the tree names. Of the attempt nothing
@@ -64,7 +66,8 @@ def fill(
         check(attempt.volume)
         with explained(attempt.volume):
             known = KeptSource(source, room_for_pages() if kept is None else kept)
-            filled = _make(attempt, tree, known, bases, progress, nursery)
+            local = partial(LocalFiles, known, tree, bases, attempt.older, nursery, made_here=made_here)
+            filled = _make(attempt, tree, known, local, progress, nursery)
     except StoreUnavailable:
         raise
     except BaseException:
@@ -116,14 +119,14 @@ def _make(
     attempt: FillAttempt,
     tree: str,
     source: KeptSource,
-    bases: Sequence[BaseTree],
+    open_local: Callable[[], LocalFiles],
     progress: Progress | None,
     nursery: Nursery | None,
 ) -> Filled:
     if attempt.volume.commit(attempt.place).is_dir():
         return Filled()
     try:
-        with LocalFiles(source, tree, bases, attempt.older, nursery) as local:
+        with open_local() as local:
             processes = None if local.most_left is None else processes_for(local.most_left)
             taken = None if local.is_empty else local
             options = FetchOptions(read_only=True, local=taken, processes=processes, nursery=nursery)

@@ -1,7 +1,8 @@
 """Files that need not be fetched, because the volume has them: of published commits, or of interrupted attempts.
 
 Those of a published commit were checked before it was published, so a look at size, time and permissions is enough:
-whatever was written to since has another time. Those of an attempt are read and held against their digest.
+whatever was written to since has another time. Those of an attempt are read and held against their digest. What a job
+has just made on this machine is copied, every byte checked on its way.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from millpond.lake.nursery import Nursery
 from millpond.lake.pages import Row
 from millpond.lake.reader import KeptPages, TreeReader
 from millpond.lake.target import CACHED_MTIME_NS, Target
+from millpond.model.tree import Content
 from millpond.volumes.bases import FILES, Base, BaseTree, changes_since
 from millpond.volumes.link_process import Links
 from millpond.volumes.linking import Linkers
-from millpond.volumes.reuse_file import COMPARED, MODES, ReusableFile, is_taken
+from millpond.volumes.reuse_file import COMPARED, MODES, NO_DIRECTORY, ReusableFile, is_taken
 
 _THREADS = 2
 # Files that one thread makes at a time, and a process links at least and at most.
@@ -34,6 +36,14 @@ _LINKED_MOST = 2000
 
 # Entries that could not be made, and the sizes of those that were copied from elsewhere.
 _Made = tuple[list[Row], list[int]]
+
+# Where a file with the content of a digest lies that a job has made on this machine; None for no such file.
+MadeHere = Callable[[bytes], bytes | None]
+
+
+def nothing_made(digest: bytes) -> bytes | None:
+    """No job has made anything here."""
+    return None
 
 
 class LocalFiles:
@@ -49,8 +59,11 @@ class LocalFiles:
         bases: Sequence[BaseTree],
         older: Sequence[Path],
         nursery: Nursery | None = None,
+        *,
+        made_here: MadeHere = nothing_made,
     ) -> None:
         """Processes that link come from the `nursery`: one of their own, unless it is given."""
+        self._made_here = made_here
         self.copied_files = self.copied_bytes = 0
         self._stack = ExitStack()
         # Closed last: threads may be writing there when whoever fetches has met an error and closed its own.
@@ -72,7 +85,7 @@ class LocalFiles:
 
     @property
     def is_empty(self) -> bool:
-        return not self._older and not self._bases
+        return not self._older and not self._bases and self._made_here is nothing_made
 
     @property
     def most_left(self) -> int | None:
@@ -86,7 +99,8 @@ class LocalFiles:
         Returns the entries that it has not, and what waits for the others: those of them that could not be made.
         """
         into = self._own(into)
-        plan = _Plan(rows, [(base, base.paths_of(rows)) for base in self._bases], self._older)
+        bases = [(base, base.paths_of(rows)) for base in self._bases]
+        plan = _Plan(rows, bases, self._older, [_made_file(row, self._made_here) for row in rows])
         linked, others, missing = plan.split()
         linkers = self._linkers_into(into)
         making: list[Future[_Made]] = []
@@ -148,11 +162,13 @@ _There = tuple[Base, list[bytes | None]]
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """Which files may have the content of the entries of a leaf: of bases, the best first, and of `older` attempts."""
+    """Which files may have the content of the entries of a leaf: of bases, the best first, of `older` attempts, and
+    files that jobs `made` here."""
 
     rows: Sequence[Row]
     bases: Sequence[_There]
     older: Sequence[int]
+    made: Sequence[bytes | None]
 
     def split(self) -> tuple[list[tuple[_There, list[int]]], list[int], list[int]]:
         """The numbers of what is to be linked from each base, of what is made otherwise, and of what is not there."""
@@ -166,10 +182,12 @@ class _Plan:
                 others += numbers
             else:
                 linked.append(((base, paths), numbers))
-        if self.older:
-            others += [number for number in missing if self.rows[number][1] in FILES]
-            missing = [number for number in missing if self.rows[number][1] not in FILES]
+        others += [number for number in missing if self._may_be_here(number)]
+        missing = [number for number in missing if not self._may_be_here(number)]
         return linked, others, missing
+
+    def _may_be_here(self, number: int) -> bool:
+        return self.made[number] is not None or (bool(self.older) and self.rows[number][1] in FILES)
 
     def candidates(self, number: int) -> Iterator[ReusableFile]:
         for base, paths in self.bases:
@@ -180,6 +198,13 @@ class _Plan:
         if kind in FILES:
             for directory in self.older:
                 yield ReusableFile(directory, path, is_trusted=False)
+        if (made := self.made[number]) is not None:
+            yield ReusableFile(NO_DIRECTORY, made, is_trusted=False, is_foreign=True)
+
+
+def _made_file(row: Row, made_here: MadeHere) -> bytes | None:
+    _, kind, content, _, digest = row
+    return made_here(digest) if kind in FILES and content in (Content.BLOB, Content.CHUNKS) else None
 
 
 def _cut(rows: Sequence[Row], numbers: list[int]) -> Iterator[list[int]]:

@@ -21,6 +21,10 @@ COMPARED = stat.S_IFMT(0xFFFF) | 0o555
 MODES = {int(Kind.FILE): stat.S_IFREG | 0o444, int(Kind.EXECUTABLE): stat.S_IFREG | 0o555}
 
 
+# For a path that does not begin in an open directory.
+NO_DIRECTORY = -1
+
+
 class ReusableFile(NamedTuple):
     """A file that may have the content of an entry, below an open directory."""
 
@@ -29,10 +33,14 @@ class ReusableFile(NamedTuple):
     # It was checked before it was published; otherwise its content is read.
     is_trusted: bool = True
     is_elsewhere: bool = False
+    # A job wrote it and may still have it open: it is never linked, and what is copied is checked as it is written.
+    is_foreign: bool = False
 
 
 def is_taken(candidate: ReusableFile, row: Row, into: Target) -> bool:
     """Make the entry from this file if it looks right; False if it does not, or cannot be taken."""
+    if candidate.is_foreign:
+        return _copy_checked(candidate, entry_of(row), into)
     return _looks_right(candidate, row) and _take(candidate, row, into)
 
 
@@ -48,7 +56,8 @@ def is_content(directory: int, path: bytes, entry: Entry, read: Callable[[int], 
     except OSError:
         return False
     try:
-        found = entry_of_stream(path, entry.size, _told(_blocks(descriptor), read), lambda digest, data: None)
+        blocks = _blocks(descriptor) if read is None else _told(_blocks(descriptor), lambda block: read(len(block)))
+        found = entry_of_stream(path, entry.size, blocks, lambda digest, data: None)
     except (Corrupt, OSError):  # fewer bytes or more, or some that the disk cannot read
         return False
     finally:
@@ -75,7 +84,7 @@ def _looks_right(candidate: ReusableFile, row: Row) -> bool:
 
 def _take(candidate: ReusableFile, row: Row, into: Target) -> bool:
     """Link the file; where that is not possible, copy it. What lies elsewhere is always copied, and checked."""
-    directory, path, is_trusted, is_elsewhere = candidate
+    directory, path, is_trusted, is_elsewhere, _ = candidate
     if is_elsewhere:
         return _copy(directory, path, entry_of(row), into, may_share=False)
     if not is_trusted and not is_content(directory, path, entry_of(row)):
@@ -109,18 +118,44 @@ def _copy(directory: int, path: bytes, entry: Entry, into: Target, *, may_share:
     return True
 
 
+def _copy_checked(candidate: ReusableFile, entry: Entry, into: Target) -> bool:
+    """A copy whose bytes are checked while they are written: the file may change under whoever reads it twice."""
+    try:
+        descriptor = os.open(candidate.path, _OPEN)
+    except OSError:
+        return False
+
+    def write(target: int) -> None:
+        written = _told(_blocks(descriptor), lambda block: _write(target, block))
+        found = entry_of_stream(entry.path, entry.size, written, lambda digest, data: None)
+        if found.digest != entry.digest:
+            raise Corrupt("What the job had made is not what it committed.")
+
+    try:
+        into.make_file(entry.path, entry.kind, write)
+    except Corrupt:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
 def _copy_bytes(source: int, target: int) -> None:
     for block in _blocks(source):
-        view = memoryview(block)
-        while view:
-            view = view[os.write(target, view) :]
+        _write(target, block)
 
 
-def _told(blocks: Iterator[bytes], read: Callable[[int], None] | None) -> Iterator[bytes]:
+def _write(target: int, block: bytes) -> None:
+    view = memoryview(block)
+    while view:
+        view = view[os.write(target, view) :]
+
+
+def _told(blocks: Iterator[bytes], tell: Callable[[bytes], None]) -> Iterator[bytes]:
+    """The same blocks, each told of before it is used."""
     for block in blocks:
+        tell(block)
         yield block
-        if read is not None:
-            read(len(block))
 
 
 def _blocks(descriptor: int) -> Iterator[bytes]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from millpond.agent.isolation import cgroups
 from millpond.agent.isolation.accounts import Accounts
@@ -23,6 +23,8 @@ from millpond.agent.prepare import WRITABLE
 from millpond.agent.spec import Spec, write_private
 from millpond.agent.state import placements_of
 from millpond.model.quantity import format_bytes
+
+_Saved = TypeVar("_Saved")
 
 log = logging.getLogger(__name__)
 
@@ -122,10 +124,10 @@ def groups_of(directory: Path) -> tuple[str, ...]:
     return tuple(_confinement(directory).get("cgroups", ()))
 
 
-def safely(save: Callable[[Spec, Path], str | None]) -> Callable[[Spec, Path], str | None]:
+def safely(save: Callable[[Spec, Path], _Saved]) -> Callable[[Spec, Path], _Saved]:
     """Saves outputs as `save` does, once they are known to be the job's own. OSError for others."""
 
-    def saved(spec: Spec, output: Path) -> str | None:
+    def saved(spec: Spec, output: Path) -> _Saved:
         uid = _confinement(output.parent).get("uid")
         if uid is not None:
             take_back(output, uid)

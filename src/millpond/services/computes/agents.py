@@ -24,6 +24,7 @@ from millpond.model.compute import Node
 from millpond.model.job import Job, Placement, PlacementState, Rank, RankState
 from millpond.model.names import OUTPUT_DATASET
 from millpond.model.people import Actor
+from millpond.services.caches import near_outputs
 from millpond.services.caches.fills import desired as desired_fills
 from millpond.services.caches.fills import reports as cache_reports
 from millpond.services.computes import compute_tests, presence
@@ -226,6 +227,7 @@ def _observe_placements(deps: Deps, agent: Agent, seen: Sequence[PlacementSeen],
     for job in changed:
         logger.info("job_changed job=%s state=%s", job.id, job.status.state.value)
     job_changes.announce(deps, changed)
+    near_outputs.keep_near(deps, agent, changed, now)
 
 
 def _is_as_known(placement: Placement, seen: PlacementSeen) -> bool:
