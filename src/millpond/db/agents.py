@@ -46,6 +46,12 @@ def first_at(tx: Connection, site_id: str, *, since: datetime) -> str | None:
     return tx.scalars(query.order_by(agent.c.created_at, agent.c.id).limit(1)).first()
 
 
+def silent(tx: Connection, *, since: datetime) -> list[Agent]:
+    """Agents that may speak for a compute and were heard of before, but not since then. Longest silent first."""
+    query = _AGENTS.where(agent.c.revoked_at.is_(None), agent.c.seen_at < since).order_by(agent.c.seen_at, agent.c.id)
+    return [_agent(row) for row in tx.execute(query)]
+
+
 def seen(tx: Connection, agent_id: str, *, version: str, instance: str, now: datetime) -> None:
     values = {"version": version, "instance": instance, "seen_at": now}
     tx.execute(agent.update().where(agent.c.id == agent_id).values(**values))

@@ -127,6 +127,14 @@ def of_dataset(tx: Connection, dataset_id: str) -> Sequence[CachedView]:
     return [_view(row) for row in tx.execute(_select().where(cached.c.dataset_id == dataset_id).order_by(cached.c.id))]
 
 
+def held_up(tx: Connection) -> Sequence[CachedView]:
+    """Fills that cannot go on now, on volumes that are well."""
+    query = _select().where(
+        cached.c.state == CachedState.FILLING.value, cached.c.problem.is_not(None), volume.c.problem.is_(None)
+    )
+    return [_view(row) for row in tx.execute(query.order_by(cached.c.requested_at, cached.c.id))]
+
+
 def leaving(tx: Connection, *, volume_id: str | None = None) -> Sequence[CachedView]:
     """What goes as soon as nobody holds it: of deleted datasets, and commits that are set aside."""
     query = _select().where(or_(dataset.c.deleted_at.is_not(None), commit.c.set_aside_at.is_not(None)))

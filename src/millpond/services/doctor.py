@@ -6,13 +6,16 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
-from millpond.db import counts, datasets
+from millpond.db import agents as agent_rows
+from millpond.db import caches, counts, datasets
 from millpond.errors import LakeTakenOver, MillError
-from millpond.model.quantity import format_bytes
+from millpond.model.agent import Agent
+from millpond.model.quantity import format_bytes, format_count, format_seconds
 from millpond.services.computes.presence import connected_since
 from millpond.services.deps import Deps
 from millpond.wire.health import LEAST_FREE_BYTES
@@ -31,7 +34,7 @@ class Check:
 
 def examine(deps: Deps) -> Sequence[Check]:
     """All checks, also when some of them fail."""
-    checks: tuple[Callable[[Deps], Check], ...] = (_database, _lake, _records, _disk, _agents, _volumes)
+    checks: tuple[Callable[[Deps], Check], ...] = (_database, _lake, _records, _disk, _agents, _volumes, _fills)
     return [check(deps) for check in checks]
 
 
@@ -72,12 +75,11 @@ def _records(deps: Deps) -> Check:
     with deps.db.read() as tx:
         differing = datasets.in_conflict(tx)
     if differing:
-        names = ", ".join(found.written for found in differing[:_NAMED])
-        more = f" and {len(differing) - _NAMED} more" if len(differing) > _NAMED else ""
         return Check(
             "records",
             False,
-            f"Read-only, because the lake holds more of them than this database: {names}{more}.",
+            "Read-only, because the lake holds more of them than this database: "
+            f"{_listed([found.written for found in differing])}.",
             "Bring the database up to date with the lake: mill lake reconcile",
         )
     if ignored := deps.fence.ignored:
@@ -109,7 +111,21 @@ def _agents(deps: Deps) -> Check:
             "No agent is connected.",
             "`mill up` starts one, unless --no-agent is given. Its log is agent/agent.log in the data directory.",
         )
+    with deps.db.read() as tx:
+        silent = agent_rows.silent(tx, since=connected_since(deps.clock.now()))
+    if silent:
+        return Check(
+            "agent",
+            False,
+            f"{agents} connected. Not heard of: {_listed([_silence(one, deps.clock.now()) for one in silent])}.",
+            "Start them again, or check their network. Remove those that are gone: mill compute detach NAME",
+        )
     return Check("agent", True, f"{agents} connected.")
+
+
+def _silence(agent: Agent, now: datetime) -> str:
+    assert agent.seen_at is not None  # only those that were heard of before
+    return f"{agent.compute} at {agent.site}, for {format_seconds((now - agent.seen_at).total_seconds())}"
 
 
 def _volumes(deps: Deps) -> Check:
@@ -123,3 +139,23 @@ def _volumes(deps: Deps) -> Check:
         )
     used, room = format_bytes(now.cached_bytes), format_bytes(now.volume_bytes)
     return Check("volume", True, f"{now.volumes} in use, {used} of {room} used.")
+
+
+def _fills(deps: Deps) -> Check:
+    """Whether any site has to stop filling, because it cannot reach the lake or for another reason."""
+    with deps.db.read() as tx:
+        held_up = caches.held_up(tx)
+    if not held_up:
+        return Check("fills", True, "None is held up.")
+    reasons = dict.fromkeys(f"site {view.site}: {view.cached.problem}" for view in held_up)
+    return Check(
+        "fills",
+        False,
+        f"{format_count(len(held_up), 'fill')} held up. {_listed(list(reasons))}",
+        "Fills continue by themselves. Check that the site reaches the lake: mill compute test NAME",
+    )
+
+
+def _listed(words: Sequence[str]) -> str:
+    more = f" and {len(words) - _NAMED} more" if len(words) > _NAMED else ""
+    return "; ".join(words[:_NAMED]) + more

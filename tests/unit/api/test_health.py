@@ -9,9 +9,10 @@ import pytest
 
 from millpond.blobs.memory import MemoryStore
 from millpond.blobs.store import BlobInfo
+from millpond.db import caches
 from millpond.errors import StoreUnavailable
 from millpond.model.people import Role
-from millpond.testing.builders_work import add_agent, add_job, add_volume
+from millpond.testing.builders_work import add_agent, add_commit, add_job, add_volume
 from millpond.testing.clock import FakeClock
 from millpond.testing.server import RunningServer, running_server
 
@@ -67,3 +68,22 @@ def test_doctor_says_what_to_do(server: RunningServer, clock: FakeClock, monkeyp
     assert all(ok for ok, _ in checks().values())
     monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(100, 99, 1))
     assert not checks()["disk"][0]
+
+
+def test_doctor_names_silent_agents_and_fills_that_are_held_up(server: RunningServer, clock: FakeClock) -> None:
+    def wrong() -> dict[str, str]:
+        return {
+            check["name"]: check["message"] for check in server.admin.get("/doctor").json()["checks"] if not check["ok"]
+        }
+
+    db = server.deps.db
+    add_agent(db, "far", site="edge", now=clock.now())
+    add_volume(db)
+    clock.advance(3600)
+    add_agent(db, "near", now=clock.now())
+    assert wrong() == {"agent": "1 connected. Not heard of: far at edge, for 1 h."}
+    add_commit(db)
+    cached = server.admin.post("/caches", json={"dataset": "xray", "volume": "fast"}).json()["cached"]
+    with db.write() as tx:
+        caches.change(tx, cached["id"], problem="The lake does not respond.")
+    assert wrong()["fills"] == "1 fill held up. site local: The lake does not respond."

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Connection
 
-from millpond.db import computes, job_events, jobs, placements
+from millpond.db import agents, computes, job_events, jobs, placements
 from millpond.decide.job_events import JobEvent, state_events
 from millpond.decide.job_events import job_events as derived_events
 from millpond.decide.obstacles import obstacles
@@ -22,10 +22,13 @@ from millpond.model.documents import from_document
 from millpond.model.job import Job, JobState
 from millpond.model.job_spec import JobKind
 from millpond.model.people import Actor, Project
+from millpond.model.quantity import format_seconds
+from millpond.services.computes.presence import is_connected
 from millpond.services.deps import Deps
 from millpond.services.jobs import plan_input
 from millpond.services.jobs.jobs import find
 from millpond.services.jobs.loaded import WITH_WORDS, Loaded, load
+from millpond.services.jobs.placements import runs_out_after
 from millpond.services.people import access
 
 # Rules about nodes: each is told what it lacks.
@@ -61,9 +64,8 @@ def why(deps: Deps, actor: Actor, project: Project, text: str) -> WhyView:
     with deps.db.read() as tx:
         job = find(tx, project, text)
         if job.status.state is not JobState.QUEUED:
-            return WhyView(
-                job.status.state, job.status.rule, _history(tx, actor, job), places=_scores(tx, job)
-            )  # fmt: skip
+            reasons = [*_history(tx, actor, job), *_silence(deps, tx, job)]
+            return WhyView(job.status.state, job.status.rule, reasons, places=_scores(tx, job))
         loaded = load(tx, deps.clock.now(), deps.settings)
         planned = plan_input.plan_input(loaded)
         row = next((row for row in loaded.waiting if row.id == job.id), None)
@@ -114,6 +116,25 @@ def _waiting(
         None if found.earliest_start is None else datetime.fromtimestamp(found.earliest_start, UTC),
         ", ".join(nodes) or None,
     )
+
+
+def _silence(deps: Deps, tx: Connection, job: Job) -> list[str]:
+    """Of a job that was given to an agent which is not heard of: since when, and what happens when."""
+    placement = placements.newest_of_job(tx, job.id)
+    if placement is None or placement.id != job.status.placement_id:
+        return []
+    agent, now = agents.get(tx, placement.agent_id), deps.clock.now()
+    if agent is None or agent.seen_at is None or is_connected(agent.seen_at, now):
+        return []
+    silent = (now - agent.seen_at).total_seconds()
+    left = (
+        runs_out_after(placement.valid_seconds, placement.grace_seconds) - (now - placement.renewed_at).total_seconds()
+    )
+    after = f"in about {format_seconds(left)}" if left > 0 else "within moments"
+    return [
+        f"The agent of {agent.compute} has been silent for {format_seconds(silent)}; the job may still run there. "
+        f"If the agent stays away, the job ends by itself and is placed again {after}."
+    ]
 
 
 def _scores(tx: Connection, job: Job) -> list[PlaceScore]:

@@ -143,3 +143,13 @@ def test_the_agent_is_told_the_time_limit_and_the_server_keeps_it_too(world: Wor
     after = end(world, desired, signal=15, reason="stopped")
     assert (after.status.state, after.status.ending) == (JobState.FAILED, Ending.TIMEOUT)
     assert after.status.problem == "exceeded its time limit of 1 m"
+
+
+def test_why_tells_that_the_agent_of_a_job_is_silent_and_what_follows(world: World) -> None:
+    job, placement = world.placed()
+    world.sync(PlacementSeen(id=placement.id, state="running", started_at=world.clock.now()))
+    assert "silent" not in " ".join(world.why(job.id))
+    world.clock.advance(120)
+    said = world.why(job.id)[-1]
+    assert said.startswith("The agent of local has been silent for 2 m")
+    assert "the job ends by itself and is placed again in about" in said
