@@ -52,7 +52,7 @@ def main() -> None:
         work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="millpond-bench-tracking-")))
         database = None
         if options.database == "postgres":
-            database = stack.enter_context(stack.enter_context(running_postgres()).database())
+            database = stack.enter_context(stack.enter_context(running_postgres(is_durable=True)).database())
         chosen = ("--db", database) if database else ()
         mill = stack.enter_context(mill_up(work / "data", *chosen))
         null = stack.enter_context(_server([sys.executable, str(HERE / "null_server.py")]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,11 +14,13 @@ import pytest
 
 from millpond.db import tokens as token_rows
 from millpond.db.direct import DirectConnection
+from millpond.decide.point_batch import batch_of
 from millpond.model.people import Role
 from millpond.model.series import Points
 from millpond.services.people.tokens import hash_secret
 from millpond.services.runs.point_intake import LoggedPoints, write_group
 from millpond.services.runs.reports import MOST_UNFOLDED
+from millpond.testing.postgres import Postgres
 from millpond.testing.server import RunningServer, running_server
 from millpond.wire.points import MEDIA_TYPE, encode_points
 
@@ -25,10 +28,14 @@ RUNS = "/projects/default/runs"
 LOG_METRIC = "/mlflow/default/api/2.0/mlflow/runs/log-metric"
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    with running_server(Path(tmp_path_factory.mktemp("server"))) as running:
-        yield running
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    with ExitStack() as stack:
+        url = None
+        if request.param == "postgres":
+            postgres: Postgres = request.getfixturevalue("postgres")
+            url = stack.enter_context(postgres.database())
+        yield stack.enter_context(running_server(Path(tmp_path_factory.mktemp("server")), database_url=url))
 
 
 @pytest.fixture
@@ -65,7 +72,7 @@ def is_taken(server: RunningServer, token: str, run: str, project: str = "defaul
     """True if the short way takes a point of this token."""
     connection = DirectConnection(server.deps.db.engine)
     try:
-        logged = LoggedPoints(hash_secret(token), project, run, {"loss": line(0, 1)})
+        logged = LoggedPoints(hash_secret(token), project, run, batch_of({"loss": line(0, 1)}))
         (taken,) = write_group(server.deps, connection, [logged])
         return taken
     finally:
@@ -159,10 +166,27 @@ def test_one_that_fails_leaves_the_others_of_its_group(server: RunningServer, to
     wanted: Sequence[tuple[str, str]] = ((token, run), (token, "nosuchrun"), ("mill_unknown", run), (token, run))
     try:
         group = [
-            LoggedPoints(hash_secret(t), "default", r, {"loss": line(n, n + 1)}) for n, (t, r) in enumerate(wanted)
+            LoggedPoints(hash_secret(t), "default", r, batch_of({"loss": line(n, n + 1)}))
+            for n, (t, r) in enumerate(wanted)
         ]
         assert write_group(server.deps, connection, group) == [True, False, False, True]
     finally:
         connection.close()
     (series,) = server.client(token).get(f"{RUNS}/{run}/metrics").json()["items"]
     assert series["steps"] == [0, 3]
+
+
+def test_a_batch_that_comes_again_is_left_to_the_ordinary_routes(
+    server: RunningServer, token: str, maria: httpx.Client, run: str
+) -> None:
+    """With all of its group: nothing of it is written here."""
+    connection = DirectConnection(server.deps.db.engine)
+    again, first = (LoggedPoints(hash_secret(token), "default", run, batch_of({"loss": line(0, 2)}), "w", 0),) * 2
+    other = LoggedPoints(hash_secret(token), "default", run, batch_of({"loss": line(2, 3)}))
+    try:
+        assert write_group(server.deps, connection, [first]) == [True]
+        assert write_group(server.deps, connection, [other, again]) == [False, False]
+        assert write_group(server.deps, connection, [other]) == [True], "the connection goes on"
+    finally:
+        connection.close()
+    assert maria.get(f"{RUNS}/{run}").json()["summaries"]["loss"]["points"] == 3

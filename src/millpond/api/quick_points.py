@@ -87,18 +87,18 @@ class QuickPoints:
         started = time.monotonic()
         body = await _read(receive)
         try:
-            head, points, packed = read_points(body)
+            head, batch = read_points(body)
         except Invalid as error:
             await problems.respond(new_id(16), error)(scope, receive, send)
             return
         scheme, _, secret = _authorization(headers).partition(" ")
         token = hash_secret(secret.strip()) if scheme.lower() == "bearer" else b""
-        logged = LoggedPoints(token, project, run, points, head.writer, head.sequence, packed)
+        logged = LoggedPoints(token, project, run, batch, head.writer, head.sequence)
         if token and await self._taken(logged):
             await _answer(send, 204)
             self._metrics.count("POST", _BATCH_ROUTE, 204, time.monotonic() - started)
             return
-        plain = to_batch(head, points)
+        plain = to_batch(head, batch)
         changed = {b"content-type": b"application/json", b"content-length": str(len(plain)).encode()}
         await self._app({**scope, "headers": [*{**headers, **changed}.items()]}, _replayed(plain, receive), send)
 

@@ -7,6 +7,7 @@ without anything in between, which costs more than the database does for a row. 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from types import TracebackType
 from typing import Any, NoReturn
 
@@ -19,22 +20,47 @@ Make = Callable[[Any], Any]
 
 
 class DirectTx:
-    """A write transaction at the driver. A context manager: committed with the block, or rolled back."""
+    """A write transaction at the driver. A context manager: committed with the block, or rolled back.
+
+    PostgreSQL gets statements as a pipeline: an answer is waited for when it is fetched, all others at the end of the
+    block. Ask everything that can be asked at once, then fetch.
+    """
 
     def __init__(self, dialect: Dialect, connection: Any) -> None:
         self.dialect = dialect
-        self.cursor = connection.cursor()
         self._connection = connection
+        self._is_sqlite = dialect.name == "sqlite"
+        self._pipeline = ExitStack()
+
+    def cursor(self) -> Any:
+        return self._connection.cursor()
 
     def __enter__(self) -> DirectTx:
-        if self.dialect.name == "sqlite":  # the other begins with its first statement
-            self._do("BEGIN IMMEDIATE", lambda: self.cursor.execute("BEGIN IMMEDIATE"))
+        self._do("BEGIN", self._begin)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._do("COMMIT", self._connection.commit if kind is None else self._connection.rollback)
+        if kind is None:
+            self._do("COMMIT", self._commit)
+        else:
+            self._do("ROLLBACK", self._roll_back)
+
+    def _begin(self) -> None:
+        if not self._is_sqlite:
+            self._pipeline.enter_context(self._connection.pipeline())
+        self.cursor().execute("BEGIN IMMEDIATE" if self._is_sqlite else "BEGIN")
+
+    def _commit(self) -> None:
+        with self._pipeline:
+            self.cursor().execute("COMMIT")
+
+    def _roll_back(self) -> None:
+        # What was asked for behind the error has failed, too.
+        with suppress(self.dialect.loaded_dbapi.Error):
+            self._pipeline.close()
+        self._connection.rollback()
 
     def _do(self, text: str, call: Callable[[], object]) -> None:
         try:
@@ -49,12 +75,29 @@ class DirectConnection:
     def __init__(self, engine: Engine) -> None:
         self._dialect = engine.dialect
         self._connection = engine.raw_connection()
+        self._say_begin_ourselves(True)
 
     def write(self) -> DirectTx:
-        return DirectTx(self._dialect, self._connection.dbapi_connection)
+        return DirectTx(self._dialect, self._connection.driver_connection)
 
     def close(self) -> None:
+        self._say_begin_ourselves(False)
         self._connection.close()
+
+    def _say_begin_ourselves(self, is_ours: bool) -> None:
+        """On SQLite every connection leaves it to us (db/engine.py)."""
+        driver: Any = self._connection.driver_connection
+        if self._dialect.name != "sqlite" and not driver.closed:
+            driver.autocommit = is_ours
+
+
+def pipelined(tx: Connection) -> AbstractContextManager[object]:
+    """The statements of the block, in one way there and back; fetch what they return behind it."""
+    if tx.dialect.name == "sqlite":
+        return nullcontext()
+    driver: Any = tx.connection.driver_connection
+    pipeline: AbstractContextManager[object] = driver.pipeline()
+    return pipeline
 
 
 class Direct:
@@ -65,22 +108,10 @@ class Direct:
         self._compiled: dict[str, _Compiled] = {}
 
     def run(self, tx: Connection | DirectTx, values: Mapping[str, Any]) -> Any:
-        """The driver's cursor, to fetch from before the next statement."""
+        """The driver's cursor, to fetch from before the transaction ends."""
         compiled, cursor = self._for(tx.dialect), _cursor(tx)
         try:
             return cursor.execute(compiled.text, compiled.bound(values))
-        except tx.dialect.loaded_dbapi.Error as error:
-            _raise(tx.dialect, compiled.text, error)
-
-    def run_each(self, tx: Connection | DirectTx, rows: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
-        """What the statement returns for each of the rows, in their order: one tuple each."""
-        if len(rows) == 1 or tx.dialect.name == "sqlite":
-            return [self.run(tx, row).fetchone() for row in rows]
-        compiled, cursor = self._for(tx.dialect), _cursor(tx)
-        try:
-            # One way there and back for all of them.
-            cursor.executemany(compiled.text, [compiled.bound(row) for row in rows], returning=True)
-            return [cursor.fetchone(), *(cursor.fetchone() for _ in rows[1:] if cursor.nextset())]
         except tx.dialect.loaded_dbapi.Error as error:
             _raise(tx.dialect, compiled.text, error)
 
@@ -111,7 +142,7 @@ class _Compiled:
 
 
 def _cursor(tx: Connection | DirectTx) -> Any:
-    return tx.cursor if isinstance(tx, DirectTx) else tx.connection.cursor()
+    return tx.cursor() if isinstance(tx, DirectTx) else tx.connection.cursor()
 
 
 def _raise(dialect: Dialect, text: str, error: Exception) -> NoReturn:

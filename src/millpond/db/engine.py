@@ -79,8 +79,9 @@ def _sqlite_engine(url: URL) -> Engine:
         connection.execute("PRAGMA foreign_keys=ON")
         connection.execute("PRAGMA busy_timeout=30000")
         connection.execute("PRAGMA cache_size=-8000")
-        # Pages that are written again and again, as by a training that logs, are copied less often: 16 MB of log.
-        connection.execute("PRAGMA wal_autocheckpoint=4000")
+        # The log is written from its beginning again after 4 MB. A file that does not grow is synced in half the time,
+        # which is worth more than the pages that are copied more often.
+        connection.execute("PRAGMA wal_autocheckpoint=1000")
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:

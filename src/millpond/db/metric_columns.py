@@ -12,7 +12,8 @@ from struct import Struct
 
 import numpy as np
 
-from millpond.model.point_bytes import WIDTH, from_columns, pack, to_bytes, to_columns, unpack_columns
+from millpond.decide.point_batch import PointBatch
+from millpond.model.point_bytes import WIDTH, compress, from_columns, to_bytes, to_columns, unpack_columns
 from millpond.model.series import Points
 
 _PLAIN = 1
@@ -21,15 +22,11 @@ _CHUNK = 1
 _HEAD = Struct("<BI")
 
 
-def encode_batch(parts: Sequence[tuple[int, Points]]) -> bytes:
-    """Points by the id of their metric: a version, how many metrics, their ids, their lengths, then the columns."""
-    whole = parts[0][1] if len(parts) == 1 else Points.joined(points for _, points in parts)
-    return _head(_PLAIN, [(metric, len(points)) for metric, points in parts]) + to_columns(whole)
-
-
-def encode_packed(lengths: Sequence[tuple[int, int]], packed: bytes) -> bytes:
-    """A batch whose columns came packed: ids of metrics with the number of their points, in their order."""
-    return _head(_PACKED, lengths) + packed
+def encode_batch(metric_ids: Sequence[int], batch: PointBatch) -> bytes:
+    """A version, how many metrics, their ids, their lengths, then the columns of all points."""
+    lengths = array("q", (summary.points for summary in batch.summaries.values()))
+    head = _HEAD.pack(_PACKED if batch.is_packed else _PLAIN, len(lengths))
+    return b"".join((head, to_bytes(array("q", metric_ids)), to_bytes(lengths), batch.columns))
 
 
 def decode_batch(data: bytes) -> Iterator[tuple[int, Points]]:
@@ -47,8 +44,9 @@ def decode_batch(data: bytes) -> Iterator[tuple[int, Points]]:
 
 
 def encode_chunk(points: Points) -> bytes:
-    """A version, then the points, packed."""
-    return bytes((_CHUNK,)) + pack(points)
+    """A version, then the points, packed: what `pack` makes of them, for thousands at a time."""
+    shuffled = np.frombuffer(to_columns(points), dtype=np.uint8).reshape(-1, WIDTH).T
+    return bytes((_CHUNK,)) + compress(shuffled.tobytes())
 
 
 def decode_chunk(data: bytes, count: int) -> Points:
@@ -61,8 +59,3 @@ def unpack(data: bytes, count: int) -> Points:
     """Points that `pack` made bytes of. ValueError for anything else."""
     shuffled = np.frombuffer(unpack_columns(data, count), dtype=np.uint8)
     return from_columns(shuffled.reshape(WIDTH, -1).T.tobytes())
-
-
-def _head(version: int, lengths: Sequence[tuple[int, int]]) -> bytes:
-    ids = array("q", (metric for metric, _ in lengths))
-    return _HEAD.pack(version, len(lengths)) + to_bytes(ids) + to_bytes(array("q", (count for _, count in lengths)))

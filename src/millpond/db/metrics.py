@@ -11,10 +11,11 @@ from typing import Any, Protocol
 
 from sqlalchemy import Connection, bindparam, case, delete, or_, select
 
-from millpond.db.direct import Direct, DirectTx
-from millpond.db.metric_columns import decode_batch, decode_chunk, encode_batch, encode_chunk, encode_packed
+from millpond.db.direct import Direct, DirectTx, pipelined
+from millpond.db.metric_columns import decode_batch, decode_chunk, encode_batch, encode_chunk
 from millpond.db.tables import metric, metric_batch, metric_chunk
-from millpond.decide.series import summarise
+from millpond.decide.point_batch import PointBatch, batch_of
+from millpond.decide.series import step_range
 from millpond.model.series import Points, Summary
 
 CHUNK_POINTS = 8192
@@ -63,18 +64,27 @@ class Metric:
     points: int
 
 
-def add(tx: Connection | DirectTx, run: HasProject, points: Mapping[str, Points], packed: bytes | None = None) -> None:
-    """One batch. Only while the run is locked, and none of the points may be empty.
+def add(tx: Connection, run: HasProject, points: Mapping[str, Points]) -> None:
+    """One batch. Only while the run is locked, and none of the points may be empty."""
+    if points:
+        batch = batch_of(points)
+        with pipelined(tx):
+            merged = merge_summaries(tx, run, batch)
+        insert_batch(tx, run, merged, batch)
 
-    `packed` are the columns of the points, all one after the other, if they came so (model/point_bytes.py).
-    """
-    if not points:
-        return
-    ids = _merge(tx, run, points)
-    if packed is None:
-        data = encode_batch(list(zip(ids, points.values(), strict=True)))
-    else:
-        data = encode_packed(list(zip(ids, map(len, points.values()), strict=True)), packed)
+
+def merge_summaries(tx: Connection | DirectTx, run: HasProject, batch: PointBatch) -> Sequence[Any]:
+    """Bring a batch into the summaries of its metrics: cursors, each with the id of one of them."""
+    rows = (
+        {"run_id": run.id, "project_id": run.project_id, "key": key, **_values(summary)}
+        for key, summary in batch.summaries.items()
+    )
+    return [_MERGE.run(tx, row) for row in rows]
+
+
+def insert_batch(tx: Connection | DirectTx, run: HasProject, merged: Sequence[Any], batch: PointBatch) -> None:
+    """Store the points of a batch whose summaries were merged just before."""
+    data = encode_batch([cursor.fetchone()[0] for cursor in merged], batch)
     _INSERT_BATCH.run(tx, {"run_id": run.id, "data": data})
 
 
@@ -166,15 +176,6 @@ def are_in_order(found: Sequence[Chunk]) -> bool:
     )
 
 
-def _merge(tx: Connection | DirectTx, run: HasProject, points: Mapping[str, Points]) -> Sequence[int]:
-    """Bring points into the summaries of their metrics; the ids of those, in the order of the points."""
-    rows = [
-        {"run_id": run.id, "project_id": run.project_id, "key": key, **_values(summarise(added))}
-        for key, added in points.items()
-    ]
-    return [found[0] for found in _MERGE.run_each(tx, rows)]
-
-
 def _batches(run_ids: Collection[str]) -> Any:
     query = select(metric_batch.c.id, metric_batch.c.data).where(metric_batch.c.run_id.in_(list(run_ids)))
     return query.order_by(metric_batch.c.id)
@@ -212,12 +213,13 @@ def _chunks(metric_id: int, parts: Sequence[Points], tail: Sequence[Any]) -> Ite
     whole = Points.joined([*(decode_chunk(row.data, row.points) for row in tail), *parts])
     for begin in range(0, len(whole), CHUNK_POINTS):
         points = whole.cut(begin, begin + CHUNK_POINTS)
+        least, greatest, is_sorted = step_range(points)
         yield {
             "metric_id": metric_id,
             "points": len(points),
-            "least_step": min(points.steps),
-            "greatest_step": max(points.steps),
-            "is_sorted": points.is_sorted,
+            "least_step": least,
+            "greatest_step": greatest,
+            "is_sorted": is_sorted,
             "data": encode_chunk(points),
         }
 

@@ -6,14 +6,17 @@ and says yes only to the plain case. Whatever it does not know is left to them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import and_, bindparam, case, or_, select
 
+from millpond.db import metrics, runs
 from millpond.db.direct import Direct, DirectTx
 from millpond.db.tables import job, member, placement, project, run, token, user
+from millpond.decide.point_batch import PointBatch
 from millpond.model.people import Role, TokenKind
 from millpond.model.run import RunState
 
@@ -32,16 +35,38 @@ class WritableRun:
     unfolded: int
 
 
-def find_writable(tx: DirectTx, run_id: str, *, project: str, token: bytes, now: datetime) -> WritableRun | None:
-    """None if it is not there, not this token's, not plainly running or ended, or locked by somebody else."""
+@dataclass(frozen=True, slots=True)
+class PointWrite:
+    """A batch of points that goes to a run; one of a writer with a sequence counts once."""
+
+    run: WritableRun
+    batch: PointBatch
+    writer: str | None
+    sequence: int
+
+
+def find_writable(tx: DirectTx, run_id: str, *, project: str, token: bytes, now: datetime) -> Any:
+    """A cursor for `writable`, to be read when all are asked for."""
     values = {"run": run_id, "project": project, "hash": token, "now": now, "used": now - _TOKEN_USED}
-    row = _FIND.run(tx, values).fetchone()
+    return _FIND.run(tx, values)
+
+
+def writable(run_id: str, cursor: Any) -> WritableRun | None:
+    """None if it is not there, not this token's, not plainly running or ended, or locked by somebody else."""
+    row = cursor.fetchone()
     return None if row is None else WritableRun(run_id, row[0], RunState(row[1]), row[2])
 
 
-def count_batch(tx: DirectTx, run_id: str, now: datetime) -> None:
-    """Note that a batch of points was added."""
-    _COUNT.run(tx, {"run": run_id, "now": now})
+def write_all(tx: DirectTx, writes: Sequence[PointWrite], now: datetime) -> bool:
+    """False if one of them has come before: then the transaction must be rolled back."""
+    asked = [runs.ask_sequence(tx, one.run.id, one.writer, one.sequence) for one in writes if one.writer is not None]
+    merged = [metrics.merge_summaries(tx, one.run, one.batch) for one in writes]
+    if not all(cursor.fetchone() for cursor in asked):
+        return False
+    for one, cursors in zip(writes, merged, strict=True):
+        metrics.insert_batch(tx, one.run, cursors, one.batch)
+        _COUNT.run(tx, {"run": one.run.id, "now": now})
+    return True
 
 
 def _finding(_insert: Any) -> Any:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, Select, bindparam, func, select, tuple_
 
 from millpond.db import lineage
 from millpond.db.direct import Direct, DirectTx
-from millpond.db.tables import job, project, run, run_record, run_writer
+from millpond.db.tables import job, metric_batch, project, run, run_record, run_writer
 from millpond.model.documents import from_document, to_document
 from millpond.model.job import JobState
 from millpond.model.run import Run, RunRecord, RunState
@@ -150,7 +150,9 @@ def deleted_before(tx: Connection, moment: datetime, *, limit: int) -> Sequence[
 
 def ended_unfolded(tx: Connection, *, limit: int) -> Sequence[str]:
     """Runs that have ended with batches of points that are not folded."""
-    query = select(run.c.id).where(run.c.unfolded > 0, run.c.state != RunState.RUNNING.value)
+    # Batches are few, whatever the number of runs; an index of these runs would be written with every batch.
+    waiting = select(metric_batch.c.run_id).distinct()
+    query = select(run.c.id).where(run.c.id.in_(waiting), run.c.state != RunState.RUNNING.value)
     return tx.scalars(query.order_by(run.c.id).limit(limit)).all()
 
 
@@ -165,10 +167,14 @@ def save_record(tx: Connection, run_id: str, value: RunRecord) -> None:
     tx.execute(run_record.insert().values(run_id=run_id, document=to_document(value)))
 
 
-def take_sequence(tx: Connection | DirectTx, run_id: str, writer: str, sequence: int) -> bool:
+def take_sequence(tx: Connection, run_id: str, writer: str, sequence: int) -> bool:
     """True if this batch is new; from now on it, and those before it, are not."""
-    values = {"run_id": run_id, "writer": writer, "sequence": sequence}
-    return bool(_TAKE_SEQUENCE.run(tx, values).fetchone())
+    return ask_sequence(tx, run_id, writer, sequence).fetchone() is not None
+
+
+def ask_sequence(tx: Connection | DirectTx, run_id: str, writer: str, sequence: int) -> Any:
+    """A cursor that has a row if the batch is new."""
+    return _TAKE_SEQUENCE.run(tx, {"run_id": run_id, "writer": writer, "sequence": sequence})
 
 
 def selected() -> Select[Any]:

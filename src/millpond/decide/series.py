@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,33 @@ def summarise(points: Points) -> Summary:
     if len(points) < _SHORT:
         return Summary.of(points)
     steps = np.frombuffer(points.steps, dtype=np.int64)
+    return summarise_columns(steps, np.frombuffer(points.values), points.times.__getitem__)
+
+
+def summarise_columns(
+    steps: np.ndarray[Any, Any], values: np.ndarray[Any, Any], time_at: Callable[[int], int]
+) -> Summary:
+    """The same of at least one point, given as columns; `time_at` is asked for the time of the last."""
     newest = len(steps) - 1 - int(steps[::-1].argmax())
-    least, greatest = _extremes(np.frombuffer(points.values))
-    kept = sorted({newest, int(least), int(greatest)})
-    return replace(Summary.of(points.take(kept)), points=len(points))
+    least, greatest = (int(place) for place in _extremes(values))
+    # NaN is found there only if there is nothing else.
+    is_known = not np.isnan(values[least])
+    return Summary(
+        points=len(steps),
+        last=float(values[newest]),
+        last_step=int(steps[newest]),
+        last_at=time_at(newest),
+        least=float(values[least]) if is_known else None,
+        least_step=int(steps[least]) if is_known else None,
+        greatest=float(values[greatest]) if is_known else None,
+        greatest_step=int(steps[greatest]) if is_known else None,
+    )
+
+
+def step_range(points: Points) -> tuple[int, int, bool]:
+    """The least and the greatest step of at least one point, and whether no step is smaller than the one before it."""
+    steps = np.frombuffer(points.steps, dtype=np.int64)
+    return int(steps.min()), int(steps.max()), bool((steps[1:] >= steps[:-1]).all())
 
 
 def thin(points: Points, limit: int) -> Points:

@@ -20,7 +20,10 @@ _LEVEL = 1
 
 def pack(points: Points) -> bytes:
     raw = to_columns(points)
-    shuffled = b"".join(raw[place::WIDTH] for place in range(WIDTH))
+    return compress(b"".join(raw[place::WIDTH] for place in range(WIDTH)))
+
+
+def compress(shuffled: bytes) -> bytes:
     return zstandard.ZstdCompressor(level=_LEVEL).compress(shuffled)
 
 

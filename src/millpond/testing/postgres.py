@@ -35,7 +35,7 @@ class Postgres:
 
 
 @contextmanager
-def running_postgres() -> Iterator[Postgres]:
+def running_postgres(*, is_durable: bool = False) -> Iterator[Postgres]:
     """A server with files of its own. As root, the wheel runs it as a user of its own, which it makes."""
     # Not in pytest's directory, which is closed to all other users again whenever another pytest starts.
     directory = Path(tempfile.mkdtemp(prefix="millpond-postgres-"))
@@ -44,7 +44,7 @@ def running_postgres() -> Iterator[Postgres]:
         url = make_url(server.get_uri()).set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
         with _administrator(url) as engine:
             # Tests need no power cuts on this side, and are three times as fast without waiting for the disk.
-            _run(engine, "ALTER SYSTEM SET fsync = off")
+            _run(engine, f"ALTER SYSTEM SET fsync = {'on' if is_durable else 'off'}")
             _run(engine, "SELECT pg_reload_conf()")
         yield Postgres(url)
     finally:

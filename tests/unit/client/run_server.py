@@ -92,7 +92,7 @@ class Runs:
             return found
         if self.knows_json_only:
             return None
-        head, points, _ = read_points(received.body)
+        head, points = read_points(received.body)
         batch: dict[str, Any] = json.loads(to_batch(head, points))
         return batch | {"params": {}, "tags": {}, "origin": {}}
 

@@ -13,7 +13,9 @@ from millpond.db import metrics, projects, runs
 from millpond.db.engine import Database
 from millpond.db.metric_columns import decode_batch, decode_chunk, encode_batch, encode_chunk
 from millpond.db.tables import metric_batch, metric_chunk
+from millpond.decide.point_batch import batch_of, packed_batch
 from millpond.model.people import Project
+from millpond.model.point_bytes import pack
 from millpond.model.series import Points, Summary
 from millpond.testing.builders_work import a_run
 from millpond.testing.clock import NOON
@@ -54,9 +56,21 @@ def count(db: Database, table: object) -> int:
 @given(_points)
 @settings(max_examples=50, deadline=None)
 def test_columns_come_back_bit_by_bit(points: Points) -> None:
-    for found in (decode_chunk(encode_chunk(points), len(points)), dict(decode_batch(encode_batch([(7, points)])))[7]):
+    batch = encode_batch([7], batch_of({"loss": points}))
+    packed = encode_batch([7], packed_batch({"loss": len(points)}, pack(points)))
+    chunk = decode_chunk(encode_chunk(points), len(points))
+    for found in (chunk, dict(decode_batch(batch))[7], dict(decode_batch(packed))[7]):
         assert found.values.tobytes() == points.values.tobytes()
         assert (found.steps, found.times) == (points.steps, points.times)
+
+
+@given(st.lists(_points, min_size=1, max_size=4))
+@settings(max_examples=50, deadline=None)
+def test_points_that_come_packed_have_the_same_summaries(parts: list[Points]) -> None:
+    points = {f"m{place}": part for place, part in enumerate(parts)}
+    found = packed_batch({key: len(part) for key, part in points.items()}, pack(Points.joined(parts)))
+    expected = {key: Summary.of(part) for key, part in points.items()}
+    assert repr(found.summaries) == repr(batch_of(points).summaries) == repr(expected)
 
 
 @given(st.lists(_points, min_size=1, max_size=6))

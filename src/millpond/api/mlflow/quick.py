@@ -7,6 +7,7 @@ from datetime import datetime
 from millpond.api.mlflow.endpoint import Document, one_text
 from millpond.api.mlflow.logged import metric_points
 from millpond.api.mlflow.reading import read_body, secret_of
+from millpond.decide.point_batch import batch_of
 from millpond.services.people.tokens import hash_secret
 from millpond.services.runs.point_intake import LoggedPoints
 from millpond.services.runs.run_checks import check_key
@@ -36,4 +37,4 @@ def _logged(
     points = metric_points(metrics, now)
     for key in points:
         check_key(key, "metrics")
-    return LoggedPoints(hash_secret(secret), project, one_text(run_id), points)
+    return LoggedPoints(hash_secret(secret), project, one_text(run_id), batch_of(points))

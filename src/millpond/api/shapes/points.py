@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from millpond.db.metric_columns import unpack
+from millpond.decide.point_batch import PointBatch, packed_batch
 from millpond.errors import Invalid
 from millpond.model.series import Points
 from millpond.services.runs.run_checks import check_key
@@ -17,24 +18,24 @@ from millpond.wire.runs import written_number
 _PART = 10_000
 
 
-def read_points(content: bytes) -> tuple[PointsHead, dict[str, Points], bytes]:
-    """The head, the points by key, and all of them as they came. Invalid for what cannot be read or stored."""
+def read_points(content: bytes) -> tuple[PointsHead, PointBatch]:
+    """Invalid for what cannot be read or stored."""
     try:
         head, packed = decode_head(content)
-        whole = unpack(packed, head.total)
+        batch = packed_batch(head.lengths, packed)
     except (ValueError, RecursionError) as error:
         raise Invalid(f"The batch of points cannot be read: {error}.") from error
-    points, begin = {}, 0
-    for key, count in head.lengths.items():
+    for key in head.lengths:
         check_key(key, "series")
-        points[key] = whole.cut(begin, begin + count)
-        begin += count
-    return head, points, packed
+    return head, batch
 
 
-def to_batch(head: PointsHead, points: dict[str, Points]) -> bytes:
+def to_batch(head: PointsHead, batch: PointBatch) -> bytes:
     """The body of a `RunBatch` that says the same."""
-    series = [part for key, one in points.items() for part in _parts(key, one)]
+    whole, begin, series = unpack(batch.columns, head.total), 0, []
+    for key, count in head.lengths.items():
+        series += _parts(key, whole.cut(begin, begin + count))
+        begin += count
     return json.dumps({"writer": head.writer, "sequence": head.sequence, "series": series}).encode()
 
 

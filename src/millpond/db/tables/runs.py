@@ -43,8 +43,6 @@ run = Table(
     # Lists are read from their newest end, however long they have grown.
     Index("ix_run_project_id_started_at", "project_id", "started_at", "id"),
     Index("ix_run_project_id_experiment_started_at", "project_id", "experiment", "started_at", "id"),
-    Index("ix_run_unfolded", "id",
-          sqlite_where=text("unfolded > 0"), postgresql_where=text("unfolded > 0")),
 )  # fmt: skip
 
 # Numbers are what MLflow's clients call experiments by; 0 there stands for the project's `default`.

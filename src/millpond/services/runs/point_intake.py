@@ -8,17 +8,17 @@ whatever else there is to say, refusals included, is left to the usual services 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from logging import getLogger
 from queue import Empty, SimpleQueue
 
-from millpond.db import metrics, point_writes, runs
+from millpond.db import point_writes
 from millpond.db.direct import DirectConnection, DirectTx
-from millpond.db.point_writes import WritableRun
-from millpond.model.series import Points
+from millpond.db.point_writes import PointWrite, WritableRun
+from millpond.decide.point_batch import PointBatch
 from millpond.services.deps import Deps
 from millpond.services.runs.reports import MOST_UNFOLDED
 
@@ -30,17 +30,15 @@ _IDLE_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class LoggedPoints:
-    """Points, none of them empty, for one run, with the hash of the token that came with them."""
+    """Points for one run, with the hash of the token that came with them."""
 
     token: bytes
     project: str
     run_id: str
-    points: Mapping[str, Points]
+    batch: PointBatch
     # As in a RunReport: a batch that comes again counts once.
     writer: str | None = None
     sequence: int = 0
-    # The columns of all points, if they came packed (model/point_bytes.py).
-    packed: bytes | None = None
 
 
 # Told once: True when the points are durable (or were before), False if the usual services must decide.
@@ -104,23 +102,30 @@ class PointIntake:
 def write_group(deps: Deps, connection: DirectConnection, group: Sequence[LoggedPoints]) -> Sequence[bool]:
     """Write what can be written, in one transaction; whether each is durable now."""
     now = deps.clock.now()
-    written: dict[int, WritableRun] = {}
-    with connection.write() as tx:
-        for place, logged in enumerate(group):
-            if (run := _write(tx, logged, now)) is not None:
-                written[place] = run
-    for logged, run in {group[place].run_id: (group[place], run) for place, run in written.items()}.values():
-        data = {"project": logged.project, "id": run.id, "what": "batch", "state": run.state.value}
+    written: list[WritableRun | None] = [None] * len(group)
+    with suppress(_Repeated), connection.write() as tx:
+        found = _find_all(tx, group, now)
+        writes = [
+            PointWrite(run, one.batch, one.writer, one.sequence)
+            for run, one in zip(found, group, strict=True)
+            if run is not None
+        ]
+        if not point_writes.write_all(tx, writes, now):
+            raise _Repeated
+        written = found
+    changed = {run.id: (one.project, run) for one, run in zip(group, written, strict=True) if run is not None}
+    for project, run in changed.values():
+        data = {"project": project, "id": run.id, "what": "batch", "state": run.state.value}
         deps.events.publish(f"run:{run.id}", project_id=run.project_id, data=data)
-    return [place in written for place in range(len(group))]
+    return [run is not None for run in written]
 
 
-def _write(tx: DirectTx, logged: LoggedPoints, now: datetime) -> WritableRun | None:
-    run = point_writes.find_writable(tx, logged.run_id, project=logged.project, token=logged.token, now=now)
+class _Repeated(Exception):
+    """A batch that was taken before: rare enough to leave all of its group to the usual services."""
+
+
+def _find_all(tx: DirectTx, group: Sequence[LoggedPoints], now: datetime) -> list[WritableRun | None]:
+    asked = [point_writes.find_writable(tx, one.run_id, project=one.project, token=one.token, now=now) for one in group]
+    found = [point_writes.writable(one.run_id, cursor) for one, cursor in zip(group, asked, strict=True)]
     # The batch that folds the others takes its time: not here, where everybody waits.
-    if run is None or run.unfolded + 1 >= MOST_UNFOLDED:
-        return None
-    if logged.writer is None or runs.take_sequence(tx, run.id, logged.writer, logged.sequence):
-        metrics.add(tx, run, logged.points, logged.packed)
-        point_writes.count_batch(tx, run.id, now)
-    return run
+    return [run if run is not None and run.unfolded + 1 < MOST_UNFOLDED else None for run in found]
