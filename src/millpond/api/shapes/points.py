@@ -32,7 +32,8 @@ def read_points(content: bytes) -> tuple[PointsHead, PointBatch]:
 
 def to_batch(head: PointsHead, batch: PointBatch) -> bytes:
     """The body of a `RunBatch` that says the same."""
-    whole, begin, series = unpack(batch.columns, head.total), 0, []
+    whole, begin = unpack(batch.columns, head.total), 0
+    series: list[dict[str, Any]] = []
     for key, count in head.lengths.items():
         series += _parts(key, whole.cut(begin, begin + count))
         begin += count
