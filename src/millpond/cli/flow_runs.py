@@ -99,7 +99,7 @@ def run(
         found = FlowName(saved.name, saved.version)
     asked = {"version": found.version, "params": values, "on": on, "from": from_step, "only": only}
     request = FlowRunCreate.model_validate({**asked, "remember": not no_remember})
-    _started(mill, start_run(mill.api, mill.project, found.name, request), wait=wait, timeout=timeout)
+    show_started(mill, start_run(mill.api, mill.project, found.name, request), wait=wait, timeout=timeout)
 
 
 def _refuse_with_local(**options: str | bool | None) -> None:
@@ -173,7 +173,7 @@ def retry(
 
     Example: mill flow retry words#3 --from split --wait
     """
-    _started(mill, retry_run(mill.api, mill.project, run_name(run), from_step), wait=wait, timeout=timeout)
+    show_started(mill, retry_run(mill.api, mill.project, run_name(run), from_step), wait=wait, timeout=timeout)
 
 
 @command(app, "resume")
@@ -185,7 +185,7 @@ def resume(mill: Session, run: RunArgument, wait: WaitOption = False, timeout: T
     found = get_run(mill.api, mill.project, run_name(run))
     if has_ended(found):
         found = retry_run(mill.api, mill.project, found.id)
-    _started(mill, found, wait=wait, timeout=timeout)
+    show_started(mill, found, wait=wait, timeout=timeout)
 
 
 @command(app, "approve")
@@ -210,7 +210,8 @@ def reject(mill: Session, run: RunArgument, step: Step, message: Message = "") -
     mill.out.note(f"Step {step} of {found.written} rejected.")
 
 
-def _started(mill: Session, run: FlowRun, *, wait: bool, timeout: str | None) -> None:
+def show_started(mill: Session, run: FlowRun, *, wait: bool, timeout: str | None) -> None:
+    """Print a run that was started; with `wait`, follow it to its end and exit with the matching code."""
     waits = f" {run.reason}" if run.reason else ""
     mill.out.note(f"{run.written} {'started' if run.state == 'running' else run.state}.{waits}")
     if not wait:

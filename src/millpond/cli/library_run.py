@@ -9,19 +9,27 @@ from typing import Annotated, Any
 import typer
 
 from millpond.cli.command import command
+from millpond.cli.flow_arguments import TimeoutOption, WaitOption
+from millpond.cli.flow_runs import show_started
+from millpond.cli.follow import FAILED
 from millpond.cli.pairs import parse_pairs
 from millpond.cli.session import Session
+from millpond.client.flows.runs import start_run
 from millpond.client.library.component_run import ComponentRun, missing_packages, run_component
 from millpond.client.library.own_components import own_components
+from millpond.client.library.server_run import save_component_flow
 from millpond.decide.flows.fields import nearest
 from millpond.decide.flows.values import parse_value
 from millpond.errors import BadRequest, NotSignedIn, ServerUnreachable, SetupError
 from millpond.library.catalog import Catalog, FoundComponent, load_component
 from millpond.model.component import Component, ComponentRef
 from millpond.model.flow_run import Files
+from millpond.wire.flows import FlowRunCreate
 
 app = typer.Typer()
-FAILED = 100
+
+# Components in this folder of the working directory can be named as well.
+HERE = "components"
 
 
 @command(app, "run")
@@ -29,30 +37,54 @@ def run(
     mill: Session,
     component: Annotated[str, typer.Argument(metavar="NAME[@VERSION]|FOLDER", help="Component, or its folder.")],
     inputs: Annotated[
-        list[str] | None, typer.Option("--input", metavar="NAME=DATASET@REF", help="Input. With --local, a folder.")
+        list[str] | None,
+        typer.Option("--input", metavar="NAME=DATASET@REF", help="Input; with --local, a folder. Repeatable."),
     ] = None,
     params: Annotated[
         list[str] | None, typer.Option("--param", metavar="NAME=VALUE", help="Parameter. Repeatable.")
     ] = None,
+    on: Annotated[str | None, typer.Option("--on", metavar="TEMPLATE", help="Template or queue to run it on.")] = None,
+    no_remember: Annotated[
+        bool, typer.Option("--no-remember", help="Run it, even if the same was done before.")
+    ] = False,
+    wait: WaitOption = False,
+    timeout: TimeoutOption = None,
     local: Annotated[bool, typer.Option("--local", help="Run it as a process on this machine.")] = False,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FOLDER", help="With --local: folder for everything it writes."),
     ] = None,
 ) -> None:
-    """Run one component alone. The exit code is 0 for succeeded, 100 for failed.
+    """Run one component alone on the server, as a flow of one step named run-NAME.
 
-    Example: mill library run resnet50 --input images=xray@main --param epochs=1
+    With --wait or --local, the exit code is 0 for succeeded, 100 for failed, 101 for not finished in time, 103 for
+    cancelled.
+
+    Example: mill library run resnet50 --input images=xray@main --param epochs=1 --wait
     """
-    if not local:
-        raise BadRequest("Components run on this machine only, so far.", hint="Add --local.")
-    found = (
-        load_folder(Path(component))
-        if Path(component).is_dir()
-        else catalog_of(mill).require(ComponentRef.parse(component))
-    )
+    is_folder = Path(component).is_dir()
+    found = load_folder(Path(component)) if is_folder else catalog_of(mill).require(ComponentRef.parse(component))
     values = typed_params(found.component, parse_pairs(params, "--param") or {})
-    folders = {name: Path(value) for name, value in (parse_pairs(inputs, "--input") or {}).items()}
+    given = parse_pairs(inputs, "--input") or {}
+    if local:
+        if on or no_remember or wait or timeout:
+            raise BadRequest("Cannot combine --local with --on, --no-remember, --wait or --timeout.")
+        _run_here(mill, found, given, values, output)
+        return
+    if output is not None:
+        raise BadRequest("-o is for --local.", hint="Outputs are kept in the lake: mill flow show RUN")
+    brings_files = is_folder or found.origin == HERE
+    saved = save_component_flow(
+        mill.api, mill.project, found, inputs=given, params=values, brings_files=brings_files
+    )  # fmt: skip
+    request = FlowRunCreate(version=saved.version, on=on, remember=not no_remember)
+    show_started(mill, start_run(mill.api, mill.project, saved.name, request), wait=wait, timeout=timeout)
+
+
+def _run_here(
+    mill: Session, found: FoundComponent, given: dict[str, str], values: dict[str, Any], output: Path | None
+) -> None:
+    folders = {name: Path(value) for name, value in given.items()}
     lacking = missing_packages(found.component, found.folder)
     if lacking:
         path = found.folder / found.component.environment.requirements
@@ -67,7 +99,7 @@ def run(
 
 def catalog_of(mill: Session, *, local: bool = False) -> Catalog:
     """Everything this user can name: built-in, installed, in the folder `components` here, and of the project."""
-    here = [Path("components")] if Path("components").is_dir() else []
+    here = [Path(HERE)] if Path(HERE).is_dir() else []
     if local or not mill.target.token:
         return Catalog(here)
     try:

@@ -82,6 +82,12 @@ def refs(tx: Connection, dataset_id: str, *, limit: int, after: str = "") -> Seq
     return [_ref(row) for row in tx.execute(query)]
 
 
+def refs_below(tx: Connection, dataset_id: str, prefix: str) -> Sequence[Ref]:
+    """Refs whose names begin so, by name."""
+    query = select(ref).where(ref.c.dataset_id == dataset_id, ref.c.name.startswith(prefix, autoescape=True))
+    return [_ref(row) for row in tx.execute(query.order_by(ref.c.name))]
+
+
 def ref_names(tx: Connection, commit_ids: Collection[str]) -> Mapping[str, Sequence[str]]:
     """Names of the refs at each of these commits."""
     found: dict[str, list[str]] = defaultdict(list)

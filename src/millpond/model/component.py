@@ -14,7 +14,8 @@ CATEGORIES = ("algorithm", "script", "data-source", "transform", "evaluate", "re
 # Done by the server with the rights of the flow's `run_as`: such a component has no command.
 REGISTER = "register"
 # A project's own components are branches of `.code`: library/NAME/VERSION.
-_BRANCHES = "library/"
+# Branches of `.code` that hold components of a project.
+LIBRARY_BRANCHES = "library/"
 _REF = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]{0,62})(?:@(?P<version>[0-9]+(?:\.[0-9]+){0,2}))?")
 
 
@@ -35,8 +36,8 @@ class ComponentRef:
     @classmethod
     def of_branch(cls, branch: str) -> ComponentRef | None:
         """The component that a branch of `.code` holds; None if it holds none."""
-        name, slash, version = branch.removeprefix(_BRANCHES).partition("/")
-        if not branch.startswith(_BRANCHES) or not slash or version.count(".") != 2:
+        name, slash, version = branch.removeprefix(LIBRARY_BRANCHES).partition("/")
+        if not branch.startswith(LIBRARY_BRANCHES) or not slash or version.count(".") != 2:
             return None
         try:
             return cls.parse(f"{name}@{version}")
@@ -46,7 +47,7 @@ class ComponentRef:
     @property
     def branch(self) -> str:
         """The branch of `.code` that holds this version."""
-        return f"{_BRANCHES}{self.name}/{'.'.join(map(str, self.version))}"
+        return f"{LIBRARY_BRANCHES}{self.name}/{'.'.join(map(str, self.version))}"
 
     def accepts(self, version: tuple[int, ...]) -> bool:
         return version[: len(self.version)] == self.version

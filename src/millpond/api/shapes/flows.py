@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from millpond.decide.flows.document import read_document
-from millpond.library.catalog import FoundComponent
+from millpond.model.component import Component
 from millpond.model.documents import to_document
 from millpond.model.flow import Param, Port
 from millpond.model.flow_run import FlowRun
@@ -73,15 +73,14 @@ def run(view: FlowRunView) -> wire.FlowRun:
     )
 
 
-def component(found: FoundComponent, readme: str | None = None) -> wire.LibraryComponent:
-    one = found.component
+def component(one: Component, origin: str, readme: str | None = None) -> wire.LibraryComponent:
     return wire.LibraryComponent(
         name=one.name,
         version=".".join(map(str, one.version)),
         title=one.title,
         category=one.category,
         description=one.description,
-        origin=found.origin,
+        origin=origin,
         checkpoint=one.checkpoint,
         remember=one.remember,
         params=[_param(param) for param in one.params.values()],

@@ -15,8 +15,7 @@ from millpond.errors import BadRequest, Invalid, NotFound, TooLarge
 from millpond.flows.script import compile_script
 from millpond.lake.code_files import IGNORE_FILES, IGNORED
 from millpond.lake.scan import scan
-from millpond.library.catalog import FILE as COMPONENT_FILE
-from millpond.library.catalog import Catalog
+from millpond.library.catalog import Catalog, FoundComponent
 from millpond.model.flow import Flow, FlowProblem, StepKind
 from millpond.model.path import to_text
 from millpond.model.quantity import format_bytes
@@ -79,10 +78,15 @@ class FlowFile:
             if step.environment:
                 tried = [self.folder / (step.code or ".") / step.environment, self.folder / step.environment]
                 yield from [path for path in tried if path.is_file() and path.is_relative_to(self.folder)][:1]
-        used = {step.component.partition("@")[0] for step in flow.steps.values() if step.component}
-        for found in sorted((self.folder / COMPONENTS).glob(f"*/{COMPONENT_FILE}")):
-            if found.parent.name in used:
-                yield from _files(found.parent)
+        for component in {step.component.partition("@")[0] for step in flow.steps.values() if step.component}:
+            for found in self._components():
+                if found.component.name == component:
+                    yield from _files(found.folder)
+
+    def _components(self) -> list[FoundComponent]:
+        """Those beside the file."""
+        place = str(self.folder / COMPONENTS)
+        return [one for one in self.catalog.all() if one.origin == place]
 
     def _beside(self, code: str, where: str) -> Path:
         folder = (self.folder / code).resolve()

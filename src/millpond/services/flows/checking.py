@@ -18,17 +18,20 @@ from millpond.model.quantity import format_count
 from millpond.services.deps import Deps
 from millpond.services.flows.bundle import Bundle
 from millpond.services.flows.library import FlowLibrary
+from millpond.services.flows.project_library import ProjectLibrary
 
 SERVICE = "service:"
 
 
-def library_of(deps: Deps, bundle: Bundle) -> FlowLibrary:
-    return FlowLibrary(deps.library.catalog(deps.settings.components), bundle.files)
+def library_of(deps: Deps, project: Project, bundle: Bundle) -> FlowLibrary:
+    catalog = deps.library.catalog(deps.settings.components)
+    return FlowLibrary(catalog, bundle.files, ProjectLibrary(deps, project))
 
 
 def check(deps: Deps, actor: Actor, project: Project, bundle: Bundle, *, with_files: bool = True) -> CheckedFlow:
     """Every problem of a flow. `with_files`: the code beside it must be there, too."""
-    checked = check_flow(bundle.text, library_of(deps, bundle).component, max_fan_out=deps.settings.max_fan_out)
+    library = library_of(deps, project, bundle)
+    checked = check_flow(bundle.text, library.component, max_fan_out=deps.settings.max_fan_out)
     if checked.flow is None:
         return checked
     _, document, _ = read_flow(bundle.text)

@@ -1,11 +1,12 @@
-"""Components as the server knows them: those of its installation, those added to it, and a flow's own."""
+"""Components as the server knows them: those of its installation, those added to it, a project's and a flow's own."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from millpond.decide.flows.component_reader import read_component
 from millpond.library.catalog import FILE, Catalog
@@ -15,6 +16,8 @@ from millpond.model.component import Component, ComponentRef
 OWN = "components"
 # What lies in a component's folder and is no part of it.
 _IGNORED = ("__pycache__", ".git", ".venv")
+# Components of projects that are kept in memory.
+_MOST_PARSED = 2_000
 
 
 class ServerLibrary:
@@ -24,6 +27,19 @@ class ServerLibrary:
         self._lock = threading.Lock()
         self._catalog: Catalog | None = None
         self._read_at = 0.0
+        self._parsed: dict[str, Component | None] = {}
+
+    def parsed(self, commit_id: str, read: Callable[[], str]) -> Component | None:
+        """The component of a commit, whose `component.yaml` is read once; None for one that is not valid."""
+        with self._lock:
+            if commit_id in self._parsed:
+                return self._parsed[commit_id]
+        component, _ = read_component(read())
+        with self._lock:
+            if len(self._parsed) >= _MOST_PARSED:
+                self._parsed.clear()
+            self._parsed[commit_id] = component
+        return component
 
     def catalog(self, added: Path) -> Catalog:
         """`added` is the folder that an administrator puts components into; it need not exist."""
@@ -44,21 +60,34 @@ class UsedComponent:
     files: Mapping[str, bytes]
 
 
-class FlowLibrary:
-    """What the steps of one flow may name; its own components come before the server's."""
+class ProjectComponents(Protocol):
+    """The components of a project (project_library.py)."""
 
-    def __init__(self, catalog: Catalog, files: Mapping[str, bytes]) -> None:
+    def component(self, ref: ComponentRef) -> Component | None: ...
+
+    def used(self, ref: ComponentRef) -> UsedComponent | None: ...
+
+
+class FlowLibrary:
+    """What the steps of one flow may name: the newest version; at equal ones the flow's own, then the project's."""
+
+    def __init__(self, catalog: Catalog, files: Mapping[str, bytes], project: ProjectComponents) -> None:
         self._catalog = catalog
         self._own = list(_own_components(files))
+        self._project = project
 
     def component(self, ref: ComponentRef) -> Component | None:
         own = self._find_own(ref)
-        return own.component if own else self._catalog.component(ref)
+        places = (own.component if own else None, self._project.component(ref), self._catalog.component(ref))
+        return max((one for one in places if one is not None), key=lambda one: one.version, default=None)
 
     def used(self, ref: ComponentRef) -> UsedComponent | None:
-        own = self._find_own(ref)
-        if own is not None:
+        """The same with its files."""
+        chosen, own = self.component(ref), self._find_own(ref)
+        if chosen is None or (own is not None and own.component is chosen):
             return own
+        if chosen == self._project.component(ref):
+            return self._project.used(ref)
         found = self._catalog.find(ref)
         if found is None:
             return None

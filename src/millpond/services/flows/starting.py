@@ -59,7 +59,7 @@ def start(deps: Deps, actor: Actor, project: Project, name: str, asked: StartRun
         saved = saving.find(tx, project, name)
         version = saving.find_version(tx, saved, asked.version)
     bundle = saving.bundle_of(deps, project, version)
-    library = checking.library_of(deps, bundle)
+    library = checking.library_of(deps, project, bundle)
     checked = check_flow(version.text, library.component, max_fan_out=deps.settings.max_fan_out)
     flow = checking.require_valid(checked)
     _, document, _ = read_flow(version.text)
