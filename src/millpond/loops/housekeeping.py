@@ -22,7 +22,7 @@ from millpond.services.lake import collect, pending_deletion, purge
 from millpond.services.models import bin as model_bin
 from millpond.services.people import sessions
 from millpond.services.places import volume_usage
-from millpond.services.runs import artifact_commits, runs
+from millpond.services.runs import artifact_commits, part_uploads, runs
 from millpond.services.sources import source_runs, sources
 
 _TOPIC = "housekeeping"
@@ -43,6 +43,7 @@ def loops(deps: Deps) -> Sequence[Loop]:
         Loop("lost runs", "runs", 30.0, partial(runs.mark_lost, deps)),
         Loop("metric chunks", "metrics", 60.0, partial(runs.fold_ended, deps)),
         Loop("artifacts", artifact_commits.TOPIC, artifact_commits.SECONDS, partial(artifact_commits.gather_all, deps)),
+        Loop("artifact parts", "artifact parts", 3600.0, partial(part_uploads.forget_old, deps)),
         Loop("bin", "bin", 600.0, partial(bin.purge, deps)),
         Loop("checkpoints", "bin", 600.0, partial(checkpoints.remove_old, deps)),
         Loop("dataset bin", "bin", 600.0, partial(purge.purge_datasets, deps)),

@@ -20,9 +20,10 @@ from millpond.api.mlflow.shapes import artifact_uri
 from millpond.errors import Forbidden
 from millpond.model.artifact import ArtifactEntry
 from millpond.model.people import Role
+from millpond.services.datasets.files import OpenFile
 from millpond.services.listing import Listing
 from millpond.services.models import version_files
-from millpond.services.runs import artifacts
+from millpond.services.runs import artifact_removal, artifacts
 
 PREFIX = "mlflow-artifacts/artifacts"
 # Kept in memory up to this size on its way into the lake, then in a temporary file.
@@ -83,21 +84,35 @@ def store(call: Call, path: str, file: IO[bytes]) -> None:
     with file:
         size = file.seek(0, 2)
         file.seek(0)
-        place = located(call, path)
-        if not isinstance(place, RunPlace):
-            raise Forbidden("The files of a version cannot be changed.", hint="Register a new version.")
+        place = writable(call, path)
         artifacts.put_stream(call.deps, call.actor, call.project, place.run_id, place.path, size, _pieces(file))
 
 
-def download(call: Call, path: str, request: Request) -> Response:
+def remove(call: Call, path: str) -> None:
+    """A file, or a folder with all that is in it."""
+    place = writable(call, path)
+    artifact_removal.remove(call.deps, call.actor, call.project, place.run_id, place.path)
+
+
+def writable(call: Call, path: str) -> RunPlace:
+    """Forbidden for the files of a version."""
+    place = located(call, path)
+    if not isinstance(place, RunPlace):
+        raise Forbidden("The files of a version cannot be changed.", hint="Register a new version.")
+    return place
+
+
+def opened(call: Call, path: str) -> OpenFile:
     place = located(call, path)
     if isinstance(place, RunPlace):
-        file = artifacts.open_artifact(call.deps, call.actor, call.project, place.run_id, place.path)
-    else:
-        file = version_files.open_file(call.deps, call.project, place.model_id, place.number, place.path)
+        return artifacts.open_artifact(call.deps, call.actor, call.project, place.run_id, place.path)
+    return version_files.open_file(call.deps, call.project, place.model_id, place.number, place.path)
+
+
+def download(call: Call, path: str, request: Request) -> Response:
     headers = request.headers
     wanted = WantedPart(headers.get("range"), headers.get("if-range"), headers.get("if-none-match"))
-    return answer_file(call.deps, file, wanted, download=True)
+    return answer_file(call.deps, opened(call, path), wanted, download=True)
 
 
 def _pieces(file: IO[bytes]) -> Iterator[bytes]:

@@ -21,6 +21,9 @@ class Call:
     actor: Actor
     project: Project
     fields: Document
+    # Where the caller reaches the server, and the header it signs in with.
+    server_url: str = ""
+    authorization: str = ""
 
     def text(self, *names: str) -> str:
         """The first of these fields that is there. Invalid if none is."""
@@ -53,12 +56,17 @@ Handler = Callable[[Call], Document]
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     method: str
-    # Behind /api/2.0/mlflow/
+    # Behind /api/2.0/ROOT/; `{…}` stands for a field, `{…:path}` for one with slashes.
     path: str
     role: Role
     handle: Handler
     # False for what reaches beyond a job's own run, and is for people's tokens only.
     for_jobs: bool = True
+    root: str = "mlflow"
+
+    @property
+    def full_path(self) -> str:
+        return f"{self.root}/{self.path}"
 
 
 def pair(item: Any, name: str) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from millpond.api.mlflow import (
     logged,
     logged_models,
     model_versions,
+    part_uploads,
     registered_models,
     runs,
 )
@@ -31,13 +32,13 @@ from millpond.services.people import access, tokens
 # The release whose clients this was tried with.
 VERSION = "3.17.2"
 ENDPOINTS: Mapping[tuple[str, str], Endpoint] = {
-    (endpoint.method, f"mlflow/{endpoint.path}"): endpoint
-    for module in (experiments, runs, logged, logged_models, registered_models, model_versions, artifacts)
+    (endpoint.method, endpoint.full_path): endpoint
+    for module in (experiments, runs, logged, logged_models, registered_models, model_versions, artifacts, part_uploads)
     for endpoint in module.ENDPOINTS
 }
 # Those with parts that stand for fields.
 _PATTERNS = [
-    (re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", path)), endpoint)
+    (re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", re.sub(r"\{(\w+):path\}", r"(?P<\1>.+)", path))), endpoint)
     for (_, path), endpoint in ENDPOINTS.items()
     if "{" in path
 ]
@@ -47,7 +48,7 @@ _SERVER_INFO = {
     "store_type": "SqlStore",
     "workspaces_enabled": False,
     "trace_archival_enabled": False,
-    "multipart_uploads_enabled": False,
+    "multipart_uploads_enabled": True,
     "multipart_downloads_enabled": False,
     "features_enabled": {"gateway": False},
 }
@@ -75,7 +76,7 @@ async def mlflow(request: Request, project: str, path: str) -> Response:
 def is_offered(method: Method) -> bool:
     """True if a method of MLflow's protocol is answered with more than 501."""
     if method.path.startswith(artifacts.PREFIX):
-        return method.method in ("GET", "PUT")
+        return method.method in ("GET", "PUT", "DELETE")
     return (method.method, method.path) in ENDPOINTS
 
 
@@ -132,6 +133,10 @@ async def _artifact(request: Request, project: str, path: str) -> Response:
         if not path:
             return JSONResponse(await run_in_threadpool(artifacts.list_folder, call))
         return await run_in_threadpool(artifacts.download, call, path, request)
+    if request.method == "DELETE" and path:
+        call = await run_in_threadpool(_called, request, project, Role.MEMBER, {}, _itself)
+        await run_in_threadpool(artifacts.remove, call, path)
+        return JSONResponse({})
     return errors.not_offered(f"{request.method} of artifacts")
 
 
@@ -148,7 +153,8 @@ def _called(
         raise Forbidden("This is only for people.")
     with deps.db.read() as tx:
         found = access.find_project(tx, actor, project, role)
-    return handle(Call(deps, actor, found, fields))
+    server_url = (deps.settings.public_url or str(request.base_url)).rstrip("/")
+    return handle(Call(deps, actor, found, fields, server_url, request.headers.get("authorization", "")))
 
 
 def _caller(request: Request) -> Actor:
