@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 
 from millpond.testing.browser import Screen
 from millpond.testing.up import MillUp, environment
+from tests.e2e.accessibility import assert_accessible
 
 SCRIPT = """
 import millpond, pathlib
@@ -54,12 +55,14 @@ def test_a_model_from_a_run_to_the_bin_and_back(screen: Screen, mill: Callable[.
     expect(page.get_by_text("Moves champion from version 1.")).to_be_visible()
     page.get_by_role("button", name="Move the alias").click()
     expect(page.get_by_text("models:/chest@champion")).to_be_visible()
+    assert_accessible(page)
     page.get_by_role("tab", name="Files").click()
     expect(page.get_by_role("table", name="Files")).to_contain_text("6.0 kB")
 
     page.get_by_role("link", name="Compare").click()
     expect(page.get_by_role("table", name="Metrics")).to_contain_text("+0.1")
     expect(page.get_by_test_id("diff-sums")).to_contain_text("1 changed")
+    assert_accessible(page)
     page.get_by_role("tab", name="Versions", exact=True).click()
     page.get_by_role("link", name="Version 1").click()
     page.get_by_role("button", name="More actions").click()

@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 import time
 from pathlib import Path
-from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
 from millpond.testing.browser import Screen
 from millpond.testing.up import MillUp, mill_up
+from tests.e2e.accessibility import AXE, SCHEMES, violations
 
-AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
-SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 MAIN_SCREENS = {
     "/": "Home",
     "/datasets": "Datasets",
@@ -46,6 +44,7 @@ OTHER_SCREENS = {
     "/datasets?deleted=true": "Bin",
     "/runs": "Runs",
     "/models": "Models",
+    "/searches": "Searches",
     "/models?deleted=true": "Deleted models",
     "/caches/local": "local",
     "/topology": "Topology",
@@ -98,6 +97,7 @@ def test_no_screen_breaks_the_rules_of_accessibility(screen: Screen, digits: str
         ("/caches", "New volume"),
         ("/datasets", "New Dataset"),
         ("/users", "New user"),
+        ("/searches", "New search"),
     ],
 )
 def test_no_form_breaks_the_rules_of_accessibility(screen: Screen, digits: str, path: str, button: str) -> None:
@@ -114,16 +114,6 @@ def test_no_form_breaks_the_rules_of_accessibility(screen: Screen, digits: str, 
         page.emulate_media(color_scheme=scheme)
         page.locator(f"html[data-mantine-color-scheme={scheme}]").wait_for()
         assert violations(page) == [], f"{path} {button} ({scheme})"
-
-
-def violations(page: Page) -> list[str]:
-    rules = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
-    report: dict[str, Any] = page.evaluate("rules => axe.run(document, rules)", rules)
-    return [
-        f"{found['id']}: {node['html'][:200]} {node['failureSummary']}"
-        for found in report["violations"]
-        for node in found["nodes"]
-    ]
 
 
 def test_the_keyboard_reaches_everything(screen: Screen, digits: str) -> None:

@@ -14,6 +14,7 @@ import type { JobFilter } from "./api/jobs";
 import type { ModelFilter } from "./api/models";
 import { ApiError } from "./api/problem";
 import { sessionQuery } from "./api/session";
+import type { SearchState } from "./api/shapes";
 import { ErrorPage } from "./components/ErrorPage";
 import { NotFound } from "./components/NotFound";
 import type { Narrowed } from "./components/Shell/narrowed";
@@ -30,6 +31,7 @@ import { readModelSearch, readVersionSearch } from "./pages/Model/tabs";
 import { PROJECT_TABS, type ProjectTab } from "./pages/Project/tabs";
 import { type RunListSearch, readRunSearch } from "./pages/Run/search";
 import { RUN_TABS, type RunSearch } from "./pages/Run/tabs";
+import { readSearchSearch, SEARCH_STATES } from "./pages/Search/tabs";
 import { Login } from "./pages/Session/Login";
 import { SHARES_RANGES, SHARES_TABS, type SharesSearch } from "./pages/Shares/tabs";
 
@@ -288,6 +290,25 @@ const modelVersion = createRoute({
   component: lazyRouteComponent(() => import("./pages/Model/VersionDetails"), "ModelVersionDetails"),
 });
 
+const searches = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/searches",
+  validateSearch: (raw: Raw): { project?: string; state?: SearchState; page?: number } => ({
+    project: text(raw, "project"),
+    state: oneOf(raw, "state", SEARCH_STATES),
+    page: count(raw, "page"),
+  }),
+  beforeLoad: narrowTo("/searches"),
+  component: lazyRouteComponent(() => import("./pages/Search/List"), "SearchList"),
+});
+
+const search = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/projects/$project/searches/$search",
+  validateSearch: readSearchSearch,
+  component: lazyRouteComponent(() => import("./pages/Search/Details"), "SearchDetails"),
+});
+
 const computes = createRoute({
   getParentRoute: () => signedIn,
   path: "/compute",
@@ -384,6 +405,8 @@ const pages = [
   models,
   model,
   modelVersion,
+  searches,
+  search,
   computes,
   compute,
   shares,

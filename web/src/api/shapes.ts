@@ -97,6 +97,14 @@ export type Run = Schemas["Run"];
 export type RunDetails = Schemas["RunDetails"];
 export type RunState = Schemas["RunState"];
 export type RunningFill = Schemas["RunningFill"];
+export type Search = Schemas["Search"];
+export type SearchCreate = Partial<Omit<Schemas["SearchCreate"], "job">> & {
+  /** What is left out is the server's default; short forms of its fields are taken, too. */
+  job: Partial<Schemas["JobSpec-Input"]> & Pick<Schemas["JobSpec-Input"], "command">;
+};
+export type SearchParameter = Partial<Schemas["SearchParameter"]> & Pick<Schemas["SearchParameter"], "name">;
+export type SearchObjective = Schemas["SearchObjective"];
+export type SearchState = Schemas["SearchState"];
 export type Secret = Schemas["Secret"];
 export type Series = Schemas["Series"];
 export type Session = Schemas["Session"];
@@ -113,6 +121,8 @@ export type Token = Schemas["Token"];
 export type Topology = Schemas["Topology"];
 export type TopologyCompute = Schemas["TopologyCompute"];
 export type TopologyVolume = Schemas["TopologyVolume"];
+export type Trial = Schemas["Trial"];
+export type TrialState = Schemas["TrialState"];
 export type TreeEntry = Schemas["TreeEntry"];
 export type Usage = Schemas["Usage"];
 export type User = Schemas["User"];

@@ -17,14 +17,26 @@ import {
   IconPlayerStop,
   IconPlugConnected,
   IconPlugConnectedX,
+  IconScissors,
   IconTrash,
 } from "@tabler/icons-react";
-import type { CachedState, Compute, ElasticNode, JobState, RunState, Source } from "../api/shapes";
+import type {
+  CachedState,
+  Compute,
+  ElasticNode,
+  JobState,
+  RunState,
+  SearchState,
+  Source,
+  TrialState,
+} from "../api/shapes";
 
 type State =
   | JobState
   | RunState
   | CachedState
+  | SearchState
+  | TrialState
   | Source["state"]
   | Compute["health"]
   | ElasticNode["state"]
@@ -43,6 +55,8 @@ const LOOKS: Record<State, readonly [Icon, MantineColor]> = {
   preempted: [IconPlayerPause, "orange"],
   suspended: [IconPlayerPause, "gray"],
   succeeded: [IconCircleCheck, "green"],
+  completed: [IconCircleCheck, "green"],
+  pruned: [IconScissors, "orange"],
   failed: [IconCircleX, "red"],
   cancelled: [IconPlayerStop, "gray"],
   skipped: [IconCircleDashed, "gray"],

@@ -65,6 +65,8 @@ export function addressOf(found: Found) {
       return { to: "/projects/$project/datasets/$dataset", params: { project, dataset: name } } as const;
     case "model":
       return { to: "/projects/$project/models/$model", params: { project, model: name } } as const;
+    case "search":
+      return { to: "/projects/$project/searches/$search", params: { project, search: id } } as const;
     case "commit":
       return {
         to: "/projects/$project/datasets/$dataset",

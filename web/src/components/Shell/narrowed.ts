@@ -7,6 +7,7 @@ export const NARROWED = [
   "/runs",
   "/flows",
   "/models",
+  "/searches",
   "/shares",
 ] as const;
 

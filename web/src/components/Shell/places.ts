@@ -18,6 +18,7 @@ import {
   IconTimeline,
   IconTopologyStar3,
   IconUsers,
+  IconZoomScan,
 } from "@tabler/icons-react";
 
 export interface Place {
@@ -30,6 +31,7 @@ export interface Place {
     | "/runs"
     | "/flows"
     | "/models"
+    | "/searches"
     | "/compute"
     | "/shares"
     | "/templates"
@@ -65,6 +67,7 @@ export const GROUPS: readonly Group[] = [
     places: [
       { to: "/jobs", label: "Jobs", icon: IconPlayerPlay, keys: "g j" },
       { to: "/runs", label: "Runs", icon: IconTimeline, keys: "g r" },
+      { to: "/searches", label: "Searches", icon: IconZoomScan },
       { to: "/flows", label: "Flows", icon: IconRoute, keys: "g f" },
       { to: "/models", label: "Models", icon: IconCube, keys: "g m" },
     ],

@@ -1,12 +1,23 @@
 /** Parameters, tags and metrics of compared runs by one name each, as the filter language writes them. */
-import type { Run } from "../../api/shapes";
+import type { MetricSummary, Run } from "../../api/shapes";
 import { byName } from "../../lib/metric";
 import type { MetricValue } from "./tabs";
+
+/** What is compared by its values: a run, or a trial of a search. */
+export interface Valued extends Pick<Run, "id" | "project" | "name" | "params" | "tags"> {
+  summaries?: Readonly<Record<string, Pick<MetricSummary, MetricValue>>> | null;
+}
+
+/** With the colour that every drawing gives it. */
+export interface ComparedValues {
+  readonly run: Valued;
+  readonly color: string;
+}
 
 /** `params.lr`, `metrics.loss`, `tags.team`. */
 export type FieldName = string;
 
-export function fieldsOf(runs: readonly Run[]): FieldName[] {
+export function fieldsOf(runs: readonly Valued[]): FieldName[] {
   const names = new Set<FieldName>();
   for (const run of runs) {
     for (const key of Object.keys(run.params)) names.add(`params.${key}`);
@@ -18,7 +29,7 @@ export function fieldsOf(runs: readonly Run[]): FieldName[] {
 
 /** The value of a run; undefined for none. A metric that is not finite counts as none. */
 export function fieldValue(
-  run: Run,
+  run: Valued,
   field: FieldName,
   value: MetricValue = "last",
 ): string | number | undefined {
@@ -36,7 +47,7 @@ export function fieldValue(
 
 /** Numbers, also those that were given as texts; null if some run has a word there. */
 export function numbersOf(
-  runs: readonly Run[],
+  runs: readonly Valued[],
   field: FieldName,
   value?: MetricValue,
 ): (number | null)[] | null {
@@ -51,6 +62,6 @@ export function numbersOf(
 }
 
 /** Fields in which the runs are not all alike. */
-export function differing(runs: readonly Run[], fields: readonly FieldName[]): FieldName[] {
+export function differing(runs: readonly Valued[], fields: readonly FieldName[]): FieldName[] {
   return fields.filter((field) => new Set(runs.map((run) => fieldValue(run, field))).size > 1);
 }

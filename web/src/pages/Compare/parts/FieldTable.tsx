@@ -1,7 +1,6 @@
 import { ScrollArea, Table } from "@mantine/core";
 import { TextLink } from "../../../components/TextLink";
-import type { ComparedRun } from "../Compare";
-import { fieldValue } from "../fields";
+import { type ComparedValues, fieldValue } from "../fields";
 
 const ROWS = 500;
 
@@ -10,7 +9,7 @@ export function FieldTable({
   compared,
   fields,
 }: {
-  compared: readonly ComparedRun[];
+  compared: readonly ComparedValues[];
   fields: readonly string[];
 }) {
   return (

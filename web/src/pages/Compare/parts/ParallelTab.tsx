@@ -4,22 +4,23 @@ import { useMemo, useState } from "react";
 import { Figure } from "../../../components/figures/Figure";
 import { formatMetric } from "../../../lib/metric";
 import { plural } from "../../../lib/quantity";
-import type { ComparedRun } from "../Compare";
-import { differing, fieldsOf, fieldValue, numbersOf } from "../fields";
+import { type ComparedValues, differing, fieldsOf, fieldValue, numbersOf } from "../fields";
 import type { CompareSearch } from "../tabs";
 import { FieldTable } from "./FieldTable";
 import { axisOf, rampOf, usualFields } from "./ScatterTab";
 
 interface Props {
-  compared: readonly ComparedRun[];
+  compared: readonly ComparedValues[];
   search: CompareSearch;
   onChange: (part: CompareSearch) => void;
+  /** What is done with the selected ones. */
+  action?: string;
 }
 
 const MOST_PARAMS = 6;
 
 /** A line for each run through its values, coloured by the last axis. Dragging along an axis selects runs. */
-export function ParallelTab({ compared, search, onChange }: Props) {
+export function ParallelTab({ compared, search, onChange, action = "Keep" }: Props) {
   const scheme = useComputedColorScheme("light");
   const [table, setTable] = useState(false);
   const [selected, setSelected] = useState<readonly string[] | null>(null);
@@ -53,7 +54,7 @@ export function ParallelTab({ compared, search, onChange }: Props) {
         <Switch size="xs" label="As a table" checked={table} onChange={() => setTable(!table)} />
         {selected && selected.length < compared.length && (
           <Button size="xs" variant="default" disabled={selected.length === 0} onClick={keep}>
-            Keep {plural(selected.length, "selected run")}
+            {action} {plural(selected.length, "selected run")}
           </Button>
         )}
       </Group>
@@ -82,7 +83,11 @@ function usualAxes(fields: readonly string[]): string[] {
   return best && !params.includes(best) ? [...params, best] : params;
 }
 
-function parallelOption(compared: readonly ComparedRun[], axes: readonly string[], scheme: "light" | "dark") {
+function parallelOption(
+  compared: readonly ComparedValues[],
+  axes: readonly string[],
+  scheme: "light" | "dark",
+) {
   const runs = compared.map(({ run }) => run);
   const numbers = axes.map((field) => numbersOf(runs, field));
   const ink = scheme === "dark" ? "#c1c2c5" : "#495057";
@@ -125,7 +130,7 @@ function parallelOption(compared: readonly ComparedRun[], axes: readonly string[
 }
 
 /** The ids of the runs that lie within what was marked on the axes. */
-function selectedIn(chart: ECharts, compared: readonly ComparedRun[]): string[] {
+function selectedIn(chart: ECharts, compared: readonly ComparedValues[]): string[] {
   // ECharts knows it, and its types do not say so.
   const model = chart as unknown as {
     getModel: () => {

@@ -3,13 +3,12 @@ import { useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { Figure } from "../../../components/figures/Figure";
 import { formatMetric } from "../../../lib/metric";
-import type { ComparedRun } from "../Compare";
-import { differing, fieldsOf, fieldValue, numbersOf } from "../fields";
+import { type ComparedValues, differing, fieldsOf, fieldValue, numbersOf } from "../fields";
 import type { CompareSearch } from "../tabs";
 import { FieldTable } from "./FieldTable";
 
 interface Props {
-  compared: readonly ComparedRun[];
+  compared: readonly ComparedValues[];
   search: CompareSearch;
   onChange: (part: CompareSearch) => void;
 }
@@ -104,7 +103,7 @@ interface Axes {
   scheme: "light" | "dark";
 }
 
-function scatterOption(compared: readonly ComparedRun[], { x, y, color, scheme }: Axes) {
+function scatterOption(compared: readonly ComparedValues[], { x, y, color, scheme }: Axes) {
   const runs = compared.map(({ run }) => run);
   const [xs, ys] = [numbersOf(runs, x), numbersOf(runs, y)];
   const colors = color ? numbersOf(runs, color) : null;
@@ -128,7 +127,7 @@ function scatterOption(compared: readonly ComparedRun[], { x, y, color, scheme }
   };
 }
 
-function tooltipOf(compared: ComparedRun | undefined, fields: readonly (string | undefined)[]): string {
+function tooltipOf(compared: ComparedValues | undefined, fields: readonly (string | undefined)[]): string {
   if (!compared) return "";
   const lines = fields
     .filter((field) => field !== undefined)

@@ -30,7 +30,7 @@ export function RunSummary({ run, job, brief }: Props) {
               <CommandLine command={shellLine(command)} />
             </div>
           )}
-          <Facts facts={job ? factsOfJob(job) : factsOfScript(run)} />
+          <Facts facts={[...(job ? factsOfJob(job) : factsOfScript(run)), ...searchFacts(run)]} />
         </Stack>
       </Paper>
     </Box>
@@ -59,6 +59,21 @@ function factsOfJob(job: Job): Fact[] {
       name: "End commit",
       value: <CommitLink project={job.project} dataset=".outputs" commit={job.output_commit} />,
     },
+  ];
+}
+
+/** Of a trial: the search that chose its parameters. */
+function searchFacts(run: Recorded["run"]): Fact[] {
+  const { search_id: search, trial } = run.tags;
+  if (!search) return [];
+  const link = (
+    <TextLink to="/projects/$project/searches/$search" params={{ project: run.project, search }} size="sm">
+      <span className="mono">{search}</span>
+    </TextLink>
+  );
+  return [
+    { name: "Search id", value: link },
+    { name: "Trial", value: trial ?? "–" },
   ];
 }
 
