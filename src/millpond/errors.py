@@ -9,7 +9,8 @@
     ├── NotSignedIn                401 not_signed_in
     │   ├── TokenExpired           401 token_expired
     │   ├── CredentialRevoked      401 credential_revoked
-    │   └── BadLogin               401 bad_login
+    │   ├── BadLogin               401 bad_login
+    │   └── BadSignature           401 bad_signature    a webhook that is not signed, or too old
     ├── Forbidden                  403 forbidden
     ├── NotFound                   404 not_found
     ├── Conflict                   409 conflict
@@ -112,6 +113,12 @@ class BadLogin(NotSignedIn):
     """The user name or the password is wrong."""
 
     code = "bad_login"
+
+
+class BadSignature(NotSignedIn):
+    """The signature is missing or wrong."""
+
+    code = "bad_signature"
 
 
 class Forbidden(MillError):

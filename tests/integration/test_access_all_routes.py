@@ -74,6 +74,8 @@ EXISTING = {
     "queue": "burst",
     "flow": "train",
     "flow_run": "flowrun001",
+    "trigger": "trigger001",
+    "backfill": "backfill01",
     "step": "gate",
     "component": "split",
     "test": "test000001",

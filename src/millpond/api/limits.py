@@ -14,6 +14,7 @@ from millpond.settings import Settings
 
 _LOG_CHUNK = 8 << 20
 _ARTIFACT = 64 << 30
+_WEBHOOK = 256 << 10
 
 
 class BodyLimit:
@@ -34,6 +35,7 @@ class BodyLimit:
             (re.compile(r"/api/v1/placements/[^/]+/log"), _LOG_CHUNK),
             # An agent tells everything it sees each time: a volume may hold tens of thousands of commits.
             (re.compile(r"/api/v1/agents/sync"), settings.max_digests_bytes),
+            (re.compile(r"/hooks/.+"), _WEBHOOK),
             (re.compile(r"/lake/.+"), settings.max_object_bytes),
             # Written to the lake piece by piece; batches of metrics are documents.
             (re.compile(r"/mlflow/[^/]+/+api/2\.0/mlflow-artifacts/.+"), _ARTIFACT),

@@ -36,6 +36,7 @@ from millpond.api.routes import (
     files,
     find,
     flow_runs,
+    flow_triggers,
     flows,
     gpu_use,
     home,
@@ -123,6 +124,7 @@ ROUTERS: Sequence[APIRouter] = (
     secrets.router,
     sources.router,
     flow_runs.router,
+    flow_triggers.router,
     flows.router,
     library.router,
 )
@@ -152,7 +154,8 @@ def create_app(deps: Deps, hub: EventHub, *, routers: Sequence[APIRouter] = ROUT
     for router in routers:
         app.include_router(router, prefix=PREFIX, dependencies=[Depends(whole_characters)])
     app.include_router(streams.router, prefix=PREFIX)
-    for router in (health.router, metrics.router, lake.router, external.router, mlflow_router, static.page_router()):
+    outside = (health.router, metrics.router, lake.router, external.router, flow_triggers.hook_router, mlflow_router)
+    for router in (*outside, static.page_router()):
         app.include_router(router)
     problems.install(app)
     storage_errors.install(app)

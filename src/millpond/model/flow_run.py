@@ -109,6 +109,11 @@ class RunTrigger:
     type: str = "manual"
     by: str = ""
     commit: str | None = None
+    # Of a schedule: the time that the run is for.
+    scheduled_at: datetime | None = None
+    # The trigger or the backfill that started it.
+    trigger_id: str | None = None
+    backfill_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

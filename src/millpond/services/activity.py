@@ -18,7 +18,7 @@ from millpond.services.people import access
 # Sites, volumes and computes are everybody's; what belongs to a project is its members'. Sessions, tokens, secrets and
 # the like are no news for others.
 PLACES = ("site", "link", "volume", "compute")
-IN_PROJECTS = ("dataset", "branch", "tag", "job", "run", "cache", "source", "project", "volume")
+IN_PROJECTS = ("dataset", "branch", "tag", "job", "run", "cache", "source", "flow", "project", "volume")
 ENDED_WITHIN = timedelta(days=30)
 
 

@@ -26,9 +26,14 @@ class FlowProblems(Response):
 
 
 class FlowTrigger(Response):
+    """What started a run. `id` is the trigger, `backfill` the backfill that it belongs to."""
+
     type: str
     by: str
     commit: str | None = None
+    scheduled_at: Time | None = None
+    id: str | None = None
+    backfill: str | None = None
 
 
 class FlowRunSummary(Response):

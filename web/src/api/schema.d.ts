@@ -1760,6 +1760,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/flow-triggers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Flow Triggers
+         * @description Of all flows of the project, by flow.
+         */
+        get: operations["list_flow_triggers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/flows": {
         parameters: {
             query?: never;
@@ -1828,6 +1848,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/flows/{flow}/firings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Flow Firings
+         * @description What set off one or all triggers of a flow, and what came of it. Newest first.
+         */
+        get: operations["list_flow_firings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/flows/{flow}/runs": {
         parameters: {
             query?: never;
@@ -1843,6 +1883,123 @@ export interface paths {
         put?: never;
         /** Start Flow Run */
         post: operations["start_flow_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/flows/{flow}/triggers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Triggers Of Flow
+         * @description In the order of its file.
+         */
+        get: operations["list_triggers_of_flow"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/flows/{flow}/triggers/{trigger}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Flow Trigger
+         * @description `trigger` is an id, a place in the file (from 1), or the name of a webhook.
+         */
+        get: operations["get_flow_trigger"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/flows/{flow}/triggers/{trigger}:disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Disable Flow Trigger */
+        post: operations["disable_flow_trigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/flows/{flow}/triggers/{trigger}:enable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Enable Flow Trigger
+         * @description It fires again from now on.
+         */
+        post: operations["enable_flow_trigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/flows/{flow}/triggers/{trigger}:fire": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Fire Flow Trigger
+         * @description Start a run as the trigger would now, enabled or not.
+         */
+        post: operations["fire_flow_trigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/flows/{flow}/triggers/{trigger}:rotate-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate Trigger Secret
+         * @description A new secret of a webhook, shown this once; the one before is of no use from now on.
+         */
+        post: operations["rotate_trigger_secret"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2290,7 +2447,7 @@ export interface paths {
         };
         /**
          * List Components
-         * @description Every version, by name, the newest first.
+         * @description Every version, by name, the newest first: those of the server and those of the project.
          */
         get: operations["list_components"];
         put?: never;
@@ -6064,6 +6221,11 @@ export interface components {
             items: components["schemas"]["Found"][];
         };
         /**
+         * FiringState
+         * @enum {string}
+         */
+        FiringState: "waiting" | "fired" | "skipped" | "refused";
+        /**
          * Flow
          * @description A flow at one of its versions. `text` is its YAML, `document` what that says, `files` what lies beside it.
          */
@@ -6352,12 +6514,21 @@ export interface components {
             /** Template */
             template?: string | null;
         };
-        /** FlowTrigger */
+        /**
+         * FlowTrigger
+         * @description What started a run. `id` is the trigger, `backfill` the backfill that it belongs to.
+         */
         FlowTrigger: {
+            /** Backfill */
+            backfill?: string | null;
             /** By */
             by: string;
             /** Commit */
             commit?: string | null;
+            /** Id */
+            id?: string | null;
+            /** Scheduled At */
+            scheduled_at?: string | null;
             /** Type */
             type: string;
         };
@@ -8853,6 +9024,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[TriggerFiring] */
+        Page_TriggerFiring_: {
+            /** Items */
+            items: components["schemas"]["TriggerFiring"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[User] */
         Page_User_: {
             /** Items */
@@ -11166,6 +11344,117 @@ export interface components {
             };
             /** Server Time */
             server_time: string;
+        };
+        /**
+         * Trigger
+         * @description A trigger of the newest version of a flow. `problem` says why it does not fire at present; empty if it does.
+         */
+        Trigger: {
+            /** Created At */
+            created_at: string;
+            /** Disabled At */
+            disabled_at?: string | null;
+            /** Disabled By */
+            disabled_by?: string | null;
+            /** Enabled */
+            enabled: boolean;
+            /** Fired At */
+            fired_at?: string | null;
+            /** Flow */
+            flow: string;
+            /** Has Secret */
+            has_secret?: boolean | null;
+            /** Id */
+            id: string;
+            newest?: components["schemas"]["TriggerFiring"] | null;
+            /** Next At */
+            next_at?: string | null;
+            /** Position */
+            position: number;
+            /** Problem */
+            problem: string;
+            /** Run As */
+            run_as: string;
+            /** Secret At */
+            secret_at?: string | null;
+            /** Settings */
+            settings: {
+                [key: string]: unknown;
+            };
+            /** Title */
+            title: string;
+            /** Type */
+            type: string;
+            /** Url */
+            url?: string | null;
+        };
+        /**
+         * TriggerFire
+         * @description Parameters of the run, as of any run of the flow.
+         */
+        TriggerFire: {
+            /**
+             * Params
+             * @default {}
+             */
+            params: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * TriggerFiring
+         * @description One occurrence of a trigger: `waiting`, `fired`, `skipped` or `refused`, and why. `run` is the id of the run,
+         *     `written` NAME#NUMBER.
+         */
+        TriggerFiring: {
+            /** By */
+            by: string;
+            /** Commit */
+            commit?: string | null;
+            /**
+             * Commits
+             * @default 0
+             */
+            commits: number;
+            /** Created At */
+            created_at: string;
+            /** Due At */
+            due_at: string;
+            /** Ended At */
+            ended_at?: string | null;
+            /** Id */
+            id: string;
+            /**
+             * Manual
+             * @default false
+             */
+            manual: boolean;
+            /** Reason */
+            reason: string;
+            /** Run */
+            run?: string | null;
+            /** Scheduled At */
+            scheduled_at?: string | null;
+            /** State */
+            state: string;
+            /** Trigger */
+            trigger: string;
+            /** Written */
+            written?: string | null;
+        };
+        /** TriggerList */
+        TriggerList: {
+            /** Items */
+            items: components["schemas"]["Trigger"][];
+        };
+        /**
+         * TriggerSecret
+         * @description A new secret, which is shown this once.
+         */
+        TriggerSecret: {
+            /** Secret */
+            secret: string;
+            trigger: components["schemas"]["Trigger"];
         };
         /**
          * Trust
@@ -15643,6 +15932,38 @@ export interface operations {
             };
         };
     };
+    list_flow_triggers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerList"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_flows: {
         parameters: {
             query?: {
@@ -15816,6 +16137,47 @@ export interface operations {
             };
         };
     };
+    list_flow_firings: {
+        parameters: {
+            query?: {
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                /** @description Maximum number of items. */
+                limit?: number;
+                /** @description Only firings in one of these states. */
+                state?: components["schemas"]["FiringState"][] | null;
+                trigger?: string | null;
+            };
+            header?: never;
+            path: {
+                flow: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_TriggerFiring_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_runs_of_flow: {
         parameters: {
             query?: {
@@ -15880,6 +16242,213 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FlowRun"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_triggers_of_flow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                flow: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerList"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_flow_trigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                flow: string;
+                /** @description The project's name. */
+                project: string;
+                trigger: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trigger"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    disable_flow_trigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                flow: string;
+                /** @description The project's name. */
+                project: string;
+                trigger: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trigger"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    enable_flow_trigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                flow: string;
+                /** @description The project's name. */
+                project: string;
+                trigger: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trigger"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    fire_flow_trigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                flow: string;
+                /** @description The project's name. */
+                project: string;
+                trigger: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TriggerFire"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerFiring"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    rotate_trigger_secret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                flow: string;
+                /** @description The project's name. */
+                project: string;
+                trigger: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerSecret"];
                 };
             };
             /** @description A problem */

@@ -9,7 +9,7 @@ from millpond.decide.flows.document import read_document
 from millpond.model.component import Component
 from millpond.model.documents import to_document
 from millpond.model.flow import Param, Port
-from millpond.model.flow_run import FlowRun
+from millpond.model.flow_run import FlowRun, RunTrigger
 from millpond.model.saved_flow import FlowVersion
 from millpond.services.flows.saving import FlowView
 from millpond.services.flows.step_files import FILES
@@ -99,7 +99,7 @@ def _summary(run: FlowRun) -> dict[str, Any]:
         "version": run.version,
         "state": run.phase.value,
         "reason": run.reason,
-        "trigger": wire.FlowTrigger(type=run.trigger.type, by=run.trigger.by, commit=run.trigger.commit),
+        "trigger": _trigger(run.trigger),
         "params": dict(run.params),
         "created_by": run.created_by,
         "run_as": run.run_as,
@@ -107,6 +107,17 @@ def _summary(run: FlowRun) -> dict[str, Any]:
         "started_at": run.started_at,
         "ended_at": run.ended_at,
     }
+
+
+def _trigger(trigger: RunTrigger) -> wire.FlowTrigger:
+    return wire.FlowTrigger(
+        type=trigger.type,
+        by=trigger.by,
+        commit=trigger.commit,
+        scheduled_at=trigger.scheduled_at,
+        id=trigger.trigger_id,
+        backfill=trigger.backfill_id,
+    )
 
 
 def _step(view: StepView) -> wire.FlowStep:

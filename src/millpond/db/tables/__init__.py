@@ -28,6 +28,7 @@ from millpond.db.tables.data import (
     upload,
 )
 from millpond.db.tables.elastic import elastic_compute, elastic_node
+from millpond.db.tables.flow_triggers import flow_backfill, flow_backfill_part, flow_firing, flow_trigger
 from millpond.db.tables.flows import flow, flow_memo, flow_run, flow_step, flow_version
 from millpond.db.tables.imports import connection, source, source_object
 from millpond.db.tables.lineage import lineage_edge
@@ -82,9 +83,13 @@ __all__ = [
     "experiment",
     "fill_rate",
     "flow",
+    "flow_backfill",
+    "flow_backfill_part",
+    "flow_firing",
     "flow_memo",
     "flow_run",
     "flow_step",
+    "flow_trigger",
     "flow_version",
     "gpu_share_sample",
     "job",

@@ -30,6 +30,8 @@ from millpond.services.flows import actions, publishing, remembering, settling, 
 from millpond.services.flows.pins import Pins
 from millpond.services.flows.step_files import encoded, to_run
 from millpond.services.flows.step_jobs import StepMaker, StepWork, is_action
+from millpond.services.flows.triggers import firing
+from millpond.services.flows.triggers.noticing import notice_end
 from millpond.services.jobs import jobs as job_service
 from millpond.services.jobs import submit_many
 from millpond.services.jobs.submit_many import CheckedJob
@@ -381,9 +383,12 @@ def _end(deps: Deps, loaded: Loaded, decision: FlowDecision, now: datetime) -> N
         flow_runs.save_steps(tx, known)
         waiting = [one for one in flow_runs.living(tx, run.flow_id) if one.phase is FlowRunPhase.QUEUED]
         flow_runs.make_due(tx, [one.id for one in waiting])
+        noticed = notice_end(tx, ended, now)
     logger.info("flow_run_ended run=%s state=%s", run.id, phase.value)
     starting.announce(deps, ended, "ended")
     deps.events.wake(starting.TOPIC)
+    if noticed:
+        deps.events.wake(firing.TOPIC)
 
 
 def _actor_of(deps: Deps, run: FlowRun) -> Actor | None:

@@ -19,6 +19,7 @@ from millpond.services.deps import Deps
 from millpond.services.flows.bundle import Bundle
 from millpond.services.flows.library import FlowLibrary
 from millpond.services.flows.project_library import ProjectLibrary
+from millpond.services.flows.triggers.checking import trigger_problems
 
 SERVICE = "service:"
 
@@ -41,6 +42,7 @@ def check(deps: Deps, actor: Actor, project: Project, bundle: Bundle, *, with_fi
         found += _of_files(context, bundle)
     with deps.db.read() as tx:
         found += _of_run_as(tx, context, actor, project)
+        found += trigger_problems(tx, context, actor, project)
     ordered = sorted(found, key=lambda one: (one.line, one.column, one.code, one.message))
     return CheckedFlow(checked.flow, tuple(ordered), checked.components)
 

@@ -23,6 +23,7 @@ from millpond.services.deps import Deps
 from millpond.services.flows import checking
 from millpond.services.flows.bundle import Bundle, read_commit
 from millpond.services.flows.lake_files import find_commit, write_files
+from millpond.services.flows.triggers.keeping import remove_all, replace_triggers
 from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.people import access, audit
 
@@ -51,7 +52,7 @@ def save(
         before = flows.find(tx, project.id, name)
         newest = flows.version(tx, before.id, before.newest) if before else None
     _check_expected(name, newest, expected)
-    if before is not None and newest is not None and newest.digest == bundle.digest and newest.text == bundle.text:
+    if before is not None and newest is not None and _is_same(flow, newest, bundle, actor):
         return FlowView(before, newest), False
     saved = _commit(deps, actor, project, flow, bundle, before, newest)
     data = {"project": project.name, "id": saved.flow.id, "what": "saved", "name": name}
@@ -102,6 +103,7 @@ def remove(deps: Deps, actor: Actor, project: Project, name: str) -> None:
                 depends=[run.written for run in living],
             )
         flows.save(tx, replace(found, deleted_at=now))
+        remove_all(tx, found.id, now)
         audit.record(tx, now=now, actor=actor, action="flow.delete", subject=f"{project.name}/{name}",
                      project_id=project.id)  # fmt: skip
     system_branches.remove(deps, project.id, FLOW_DATASET, name, now)
@@ -135,6 +137,13 @@ def _check_expected(name: str, newest: FlowVersion | None, expected: int | None)
         )
 
 
+def _is_same(flow: Flow, newest: FlowVersion, bundle: Bundle, actor: Actor) -> bool:
+    """True if saving would change nothing: also not whom its triggers run as."""
+    if flow.triggers and flow.run_as == "me" and newest.saved_by != actor.name:
+        return False
+    return newest.digest == bundle.digest and newest.text == bundle.text
+
+
 def _commit(
     deps: Deps, actor: Actor, project: Project, flow: Flow, bundle: Bundle, before: SavedFlow | None,
     newest: FlowVersion | None,
@@ -153,6 +162,7 @@ def _commit(
         saved = _save_row(tx, project, flow, before, number, actor, deps)
         version = FlowVersion(saved.id, number, bundle.digest, commit.id, bundle.text, len(flow.steps), actor.name, now)
         flows.put_version(tx, version)
+        replace_triggers(tx, saved, flow, now)
         audit.record(tx, now=now, actor=actor, action="flow.save", subject=f"{project.name}/{flow.name}",
                      project_id=project.id, details={"version": number})  # fmt: skip
         made.append(FlowView(saved, version))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlalchemy import Connection
 
@@ -33,8 +33,9 @@ from millpond.model.saved_flow import FlowVersion, SavedFlow
 from millpond.services.computes.templates import check_named
 from millpond.services.deps import Deps
 from millpond.services.flows import checking, pins, saving
-from millpond.services.flows.checking import SERVICE
 from millpond.services.flows.step_files import FILES
+from millpond.services.flows.triggers.keeping import newest_watched
+from millpond.services.flows.triggers.rights import run_as_name
 from millpond.services.people import audit
 
 TOPIC = "flows"
@@ -42,15 +43,19 @@ TOPIC = "flows"
 NOT_PART = "Not part of this run."
 
 
+NotedBy: TypeAlias = Callable[[Connection, FlowRun], None]
+
+
 @dataclass(frozen=True, slots=True)
 class StartRun:
     """What is asked for. `params`: values, or texts as they are written on a command line; `STEP.PARAM` is one of a
-    step."""
+    step. `noted_by` is called in the transaction that makes the run: what it raises keeps the run from being made."""
 
     version: int | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
     options: RunOptions = field(default_factory=RunOptions)
     trigger: RunTrigger | None = None
+    noted_by: NotedBy | None = None
 
 
 def start(deps: Deps, actor: Actor, project: Project, name: str, asked: StartRun) -> FlowRun:
@@ -69,16 +74,22 @@ def start(deps: Deps, actor: Actor, project: Project, name: str, asked: StartRun
     params = flow_params(flow, {**(earlier.run.params if earlier else {}), **own})
     options = replace(asked.options, step_params=step_params(context, {**asked.options.step_params, **of_steps}))
     runs_here = _chosen(context, options)
-    trigger = asked.trigger or RunTrigger(by=actor.name)
+    trigger = asked.trigger or _by_hand(deps, actor, project, flow)
     state = FlowRunState("", params, trigger_commit=trigger.commit)
     pinned = pins.pin(deps, actor, project, context, bundle, library, state, runs_here)
     with deps.db.read() as tx:
         _check_places(tx, flow, options)
     first = _FirstSteps(flow, runs_here, pinned, earlier)
-    run = _insert(deps, actor, project, saved, version, trigger, params, options, first)
+    run = _insert(deps, actor, project, saved, version, trigger, params, options, first, asked.noted_by)
     announce(deps, run, "started")
     deps.events.wake(TOPIC)
     return run
+
+
+def _by_hand(deps: Deps, actor: Actor, project: Project, flow: Flow) -> RunTrigger:
+    """`${trigger.commit}` is then the newest commit of the branch that the flow waits for."""
+    with deps.db.read() as tx:
+        return RunTrigger(by=actor.name, commit=newest_watched(tx, flow, project.id))
 
 
 def announce(deps: Deps, run: FlowRun, what: str) -> None:
@@ -155,7 +166,7 @@ def _check_places(tx: Connection, flow: Flow, options: RunOptions) -> None:
 
 def _insert(
     deps: Deps, actor: Actor, project: Project, saved: SavedFlow, version: FlowVersion, trigger: RunTrigger,
-    params: Mapping[str, Any], options: RunOptions, first: _FirstSteps,
+    params: Mapping[str, Any], options: RunOptions, first: _FirstSteps, noted_by: NotedBy | None,
 ) -> FlowRun:  # fmt: skip
     flow = first.flow
     now = deps.clock.now()
@@ -179,7 +190,7 @@ def _insert(
             options=options,
             pins=first.pinned.document(),
             created_by=actor.name,
-            run_as=flow.run_as.removeprefix(SERVICE) if flow.run_as.startswith(SERVICE) else version.saved_by,
+            run_as=run_as_name(flow, version),
             created_at=now,
             started_at=now if phase is FlowRunPhase.RUNNING else None,
             ended_at=now if phase.is_finished else None,
@@ -187,6 +198,8 @@ def _insert(
         flow_runs.insert(tx, run)
         if not phase.is_finished:
             flow_runs.insert_steps(tx, first.rows(run, now))
+        if noted_by is not None:
+            noted_by(tx, run)
         audit.record(tx, now=now, actor=actor, action="flow.run", subject=f"{project.name}/{run.written}",
                      project_id=project.id, details={"run": run.id, "trigger": run.trigger.type})  # fmt: skip
     return run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from millpond.decide.flows.context import FlowContext
-from millpond.decide.flows.rules import fan_out, graph, params, ports, publishing, references, steps
+from millpond.decide.flows.rules import fan_out, graph, params, ports, publishing, references, steps, triggers
 from millpond.model.flow import FlowProblem
 
 Rule = Callable[[FlowContext], Iterator[FlowProblem]]
@@ -27,6 +27,7 @@ RULES: tuple[Rule, ...] = (
     fan_out.is_bounded,
     fan_out.is_gathered,
     publishing.names_outputs_and_branches,
-    publishing.triggers_no_loop,
-    publishing.triggers_are_complete,
+    triggers.are_complete,
+    triggers.make_no_loop,
+    triggers.are_different,
 )

@@ -1,0 +1,1 @@
+"""Triggers of flows: when they fire, what they watch, and what keeps them from it."""
