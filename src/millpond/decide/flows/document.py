@@ -141,4 +141,4 @@ def _place(node: yaml.Node) -> tuple[int, int]:
 
 
 def _not_yaml(line: int, column: int, what: str) -> FlowProblem:
-    return FlowProblem(line, column, "", "yaml", f"This is not YAML: {what}.", "See docs/reference/flow.md")
+    return FlowProblem(line, column, "", "yaml", f"This is not YAML: {what}.", "Compare it with docs/flows.md.")
