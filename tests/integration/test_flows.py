@@ -123,9 +123,10 @@ def test_a_step_that_does_not_make_what_it_declares_fails(
     client: httpx.Client, request: pytest.FixtureRequest, command: str, outputs: str, words: str
 ) -> None:
     number = request.node.callspec.indices["command"]
+    line = json.dumps(command)
     name = save(
         client,
-        f"schema: millpond.flow/1\nname: bad-outputs-{number}\nsteps:\n  a:\n    command: [sh, -c, {json.dumps(command)}]\n"
+        f"schema: millpond.flow/1\nname: bad-outputs-{number}\nsteps:\n  a:\n    command: [sh, -c, {line}]\n"
         f"    outputs: {outputs}\n  b: {{command: ['true'], after: [a]}}\n",
     )
     run = ended(client, start(client, name))

@@ -13,12 +13,15 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Select, String, and_, cast, func, select
 
 from millpond.db.datasets import to_dataset
-from millpond.db.tables import dataset, model, model_version, project, ref
+from millpond.db.tables import commit, dataset, model, model_version, project, ref
 from millpond.model.dataset import DatasetKind, RefType
 from millpond.model.model import Model, ModelStage, ModelVersion
 from millpond.model.names import model_dataset
 
 _version = model_version
+# In the lineage of a version that must not be made twice.
+ONCE = "once"
+_LOOKED_AT = 100
 
 
 def insert(tx: Connection, dataset_id: str, *, tags: Mapping[str, str], now: datetime, next_version: int = 1) -> None:
@@ -105,6 +108,13 @@ def delete_version(tx: Connection, dataset_id: str, number: int) -> None:
 def version(tx: Connection, dataset_id: str, number: int, *, deleted: bool = False) -> ModelVersion | None:
     found = versions(tx, [dataset_id], deleted=deleted, only=_version.c.number == number)
     return found[0] if found else None
+
+
+def made_once(tx: Connection, dataset_id: str, key: str) -> ModelVersion | None:
+    """The version whose commit says that it was made for this key. Among the newest: it is asked for soon after."""
+    query = select(_version, commit.c.lineage).join(commit, commit.c.id == _version.c.commit_id)
+    query = query.where(_version.c.dataset_id == dataset_id).order_by(_version.c.number.desc()).limit(_LOOKED_AT)
+    return next((_to_version(row) for row in tx.execute(query) if row.lineage.get(ONCE) == key), None)
 
 
 def is_version(tx: Connection, dataset_id: str, commit_id: str) -> bool:

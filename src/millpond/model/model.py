@@ -121,6 +121,8 @@ class NewModelVersion:
     written_source: str = ""
     # Further lines of the commit's lineage, said by the server only: {"step": "FLOW-RUN/STEP", "job": JOB}.
     lineage: Mapping[str, object] = field(default_factory=dict)
+    # Asked again with the same text, the version that was made before is the answer.
+    once: str = ""
     # False: NotFound unless the model exists.
     create_model: bool = True
 

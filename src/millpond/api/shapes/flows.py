@@ -76,7 +76,7 @@ def run(view: FlowRunView) -> wire.FlowRun:
 def component(one: Component, origin: str, readme: str | None = None) -> wire.LibraryComponent:
     return wire.LibraryComponent(
         name=one.name,
-        version=".".join(map(str, one.version)),
+        version=one.version_text,
         title=one.title,
         category=one.category,
         description=one.description,

@@ -14,7 +14,7 @@ from millpond.model.job_spec import StepOutput
 
 # Values are kept beside the job and told with every report.
 MAX_VALUE_BYTES = 1 << 20
-# Outputs of these types are single files; all others are folders.
+# Outputs of these types may be single files; all others are folders, which are there before the command begins.
 FILE_TYPES = frozenset({"file", "metrics"})
 
 

@@ -106,6 +106,12 @@ def write_files(deps: Deps, project: Project, files: Mapping[str, bytes], *, aut
     return _write_tree(deps, project.id, entries), upload
 
 
+def is_file(deps: Deps, project: Project, part: Part) -> bool:
+    """False for a folder, and for what is not there."""
+    found = TreeReader(ProjectPages(deps.store, deps.pages, project.id), part.commit.tree).stat(part.path)
+    return found is not None and found.kind is not Kind.DIRECTORY
+
+
 def digest_of_files(files: Mapping[str, bytes]) -> str:
     """Equal for equal names and contents."""
     hasher = blake3()

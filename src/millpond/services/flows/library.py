@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,13 +10,14 @@ from pathlib import Path
 from typing import Protocol
 
 from millpond.decide.flows.component_reader import read_component
+from millpond.lake.scan import scan
 from millpond.library.catalog import FILE, Catalog
+from millpond.library.digest import PUSH_OPTIONS
 from millpond.model.component import Component, ComponentRef
+from millpond.model.dataset import Commit
 
 # Components that a flow brings lie in folders of this one, beside `flow.yaml`.
 OWN = "components"
-# What lies in a component's folder and is no part of it.
-_IGNORED = ("__pycache__", ".git", ".venv")
 # Components of projects that are kept in memory.
 _MOST_PARSED = 2_000
 
@@ -58,6 +60,9 @@ class UsedComponent:
     component: Component
     text: str
     files: Mapping[str, bytes]
+    # The id of its tree, where that is known; and its commit, if it is one of `.code` already.
+    digest: str = ""
+    commit: Commit | None = None
 
 
 class ProjectComponents(Protocol):
@@ -92,7 +97,7 @@ class FlowLibrary:
         if found is None:
             return None
         files = _files_of(found.folder)
-        return UsedComponent(found.component, files[FILE].decode("utf-8"), files)
+        return UsedComponent(found.component, files[FILE].decode("utf-8"), files, found.digest)
 
     def _find_own(self, ref: ComponentRef) -> UsedComponent | None:
         fitting = [one for one in self._own if one.component.name == ref.name and ref.accepts(one.component.version)]
@@ -116,8 +121,7 @@ def _own_components(files: Mapping[str, bytes]) -> list[UsedComponent]:
 
 
 def _files_of(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and not any(part in _IGNORED for part in path.relative_to(folder).parts)
-    }
+    """What its digest is made of."""
+    found = scan(folder, ignore_files=PUSH_OPTIONS.ignore_files, ignore=PUSH_OPTIONS.ignore)
+    paths = [os.fsdecode(one.path) for one in found if one.kind.is_file]
+    return {path: (folder / path).read_bytes() for path in paths}

@@ -123,12 +123,13 @@ class _Maker:
         used = library.used(ComponentRef.parse(written))
         if used is None:
             raise NotFound(f"There is no component {written!r} in the library.", hint="List them: mill library list")
-        version = ".".join(map(str, used.component.version))
+        version = used.component.version_text
         digest = lake_files.digest_of_files(used.files)
         if not used.component.command:
-            return PinnedComponent(version, digest, used.text)
-        code = self._files(f"component-{used.component.name}-{digest[:24]}", used.files)
-        return PinnedComponent(version, code.tree, used.text, code, self._of_component(used))
+            return PinnedComponent(version, used.digest or digest, used.text)
+        branch = f"component-{used.component.name}-{digest[:24]}"
+        code = _pinned(used.commit) if used.commit else self._files(branch, used.files)
+        return PinnedComponent(version, used.digest or code.tree, used.text, code, self._of_component(used))
 
     def code(self, step: Step) -> PinnedCommit | None:
         if step.kind is not StepKind.COMMAND:

@@ -50,7 +50,7 @@ class ProjectLibrary:
         dataset, commit = self._opened(self._commits[newest])
         paths = [to_text(entry.path) for entry in reader_of(self.deps, dataset, commit).entries()]
         files = {path: self._read(dataset, commit, path) for path in paths}
-        return UsedComponent(component, files[FILE].decode("utf-8"), files)
+        return UsedComponent(component, files[FILE].decode("utf-8"), files, commit.tree, commit)
 
     def readme(self, ref: ComponentRef) -> str | None:
         used = self.used(ref)

@@ -117,8 +117,9 @@ class StepMaker:
                 streamed=self._is_streamed(step, name),
             )  # fmt: skip
             return _Input(item, commit.tree)
-        path = ref.path.rpartition("/")[2] if given.type in FILE_TYPES else ""
-        return self._combined(name, [self._part(given, b"")], path)
+        part = self._part(given, b"")
+        is_file = given.type in FILE_TYPES and lake_files.is_file(self.deps, self.project, part)
+        return self._combined(name, [part], ref.path.rpartition("/")[2] if is_file else "")
 
     def _part(self, files: Files, into: bytes) -> Part:
         ref = DatasetRef.parse(files.place)
@@ -178,9 +179,7 @@ class StepMaker:
         of_flow = self.context.flow.params
         used = {ref.name for _, ref in self.context.refs_of(step.name) if ref.kind is RefKind.PARAM}
         found = [self.run.params.get(name) for name in sorted(used) if of_flow[name].type == SECRET]
-        found += [
-            params.get(one.name) for one in (component.params if component else {}).values() if one.type == SECRET
-        ]
+        found += component.secrets(params) if component else ()
         return {name: name for name in found if name}
 
     def _place(self, step: Step, lookup: Lookup) -> str | None:

@@ -48,11 +48,21 @@ def register(deps: Deps, actor: Actor, project: Project, asked: NewModelVersion)
     _check(asked)
     found = _described(deps, actor, project, asked, material(deps, actor, project, asked.source))
     model = _model(deps, actor, project, asked)
-    made = _commit(deps, actor, model, asked, found)
+    try:
+        made = _commit(deps, actor, model, asked, found)
+    except _MadeBefore as before:
+        made = before.version
     for alias in asked.aliases:
         aliases.point(deps, actor, project, asked.model, alias, str(made.number))
     model_service.publish(deps, model.dataset, "registered", version=made.number)
     return versions.get(deps, project, asked.model, str(made.number))
+
+
+class _MadeBefore(Exception):
+    """It was asked for once, and is there."""
+
+    def __init__(self, version: ModelVersion) -> None:
+        self.version = version
 
 
 def _check(asked: NewModelVersion) -> None:
@@ -133,6 +143,9 @@ class _Registration:
         model = models.lock(tx, dataset.id)
         if model is None:
             raise access.not_found("model", self.asked.model)
+        if self.asked.once and (before := models.made_once(tx, dataset.id, self.asked.once)):
+            records.wait_for_lock(tx, dataset.id, str(before.number))
+            raise _MadeBefore(before)
         number = model.next_version
         accept.keep(tx, dataset.project_id, self.checked)
         self.commit = self._commit(number)
@@ -156,7 +169,8 @@ class _Registration:
     def _lineage(self, number: int) -> Mapping[str, Any]:
         external = sorted(self.checked.root.external)
         facts = facts_document(self.asked.model, number, self.facts, self.asked.tags)
-        return {**self.found.lineage, FACTS: facts, **({"external": external} if external else {})}
+        once = {models.ONCE: self.asked.once} if self.asked.once else {}
+        return {**self.found.lineage, FACTS: facts, **once, **({"external": external} if external else {})}
 
     def _version(self, number: int) -> ModelVersion:
         return ModelVersion(
