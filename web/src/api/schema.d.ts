@@ -1834,7 +1834,9 @@ export interface paths {
         get: operations["get_flow"];
         /**
          * Save Flow
-         * @description Save a version: YAML, or a zip with its code. `If-Match` is the version that was changed, 0 for a new flow.
+         * @description Save a version: YAML, beside which the saved files stay, or a zip with all its files.
+         *
+         *     `If-Match` is the version that was changed, 0 for a new flow.
          */
         put: operations["save_flow"];
         post?: never;
@@ -16003,7 +16005,10 @@ export interface operations {
     };
     validate_flow: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Check YAML with the files saved beside this flow. */
+                flow?: string | null;
+            };
             header?: never;
             path: {
                 /** @description The project's name. */

@@ -16,7 +16,7 @@ from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.api.shapes import flows as shapes
 from millpond.errors import BadRequest
 from millpond.services.flows import checking, saving
-from millpond.services.flows.bundle import Bundle, read_bundle
+from millpond.services.flows.bundle import Bundle, is_archive, read_bundle
 from millpond.wire import flows as wire
 from millpond.wire.base import Page
 
@@ -34,12 +34,19 @@ def list_flows(scope: Viewer, deps: DepsOf, limit: Limit = DEFAULT_LIMIT, cursor
 
 
 @router.post("/flows:validate")
-async def validate_flow(request: Request, scope: Viewer, deps: DepsOf) -> wire.FlowProblems:
+async def validate_flow(
+    request: Request,
+    scope: Viewer,
+    deps: DepsOf,
+    flow: Annotated[str | None, Query(description="Check YAML with the files saved beside this flow.")] = None,
+) -> wire.FlowProblems:
     """Every problem of a flow (YAML, or a zip with its code), with this server's library."""
     body = await request.body()
 
     def check() -> wire.FlowProblems:
         bundle = read_bundle(body)
+        if flow and not is_archive(body):
+            bundle = saving.with_saved_files(deps, scope.project, flow, bundle)
         checked = checking.check(deps, scope.actor, scope.project, bundle, with_files=len(bundle.files) > 1)
         return wire.FlowProblems(problems=[wire.FlowProblem(**asdict(one)) for one in checked.problems])
 
@@ -65,13 +72,17 @@ def get_flow(
 async def save_flow(
     flow: str, request: Request, scope: Member, deps: DepsOf, if_match: Annotated[str | None, Header()] = None
 ) -> wire.Flow:
-    """Save a version: YAML, or a zip with its code. `If-Match` is the version that was changed, 0 for a new flow."""
+    """Save a version: YAML, beside which the saved files stay, or a zip with all its files.
+
+    `If-Match` is the version that was changed, 0 for a new flow.
+    """
     body = await request.body()
 
     def save() -> wire.Flow:
-        view, is_new = saving.save(
-            deps, scope.actor, scope.project, flow, read_bundle(body), expected=_expected(if_match)
-        )
+        bundle = read_bundle(body)
+        if not is_archive(body):
+            bundle = saving.with_saved_files(deps, scope.project, flow, bundle)
+        view, is_new = saving.save(deps, scope.actor, scope.project, flow, bundle, expected=_expected(if_match))
         return shapes.flow(view).model_copy(update={"is_new": is_new})
 
     return await run_in_threadpool(save)

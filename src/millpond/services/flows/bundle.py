@@ -56,9 +56,14 @@ class Bundle:
         return {name.removeprefix(top): data for name, data in self.files.items() if name.startswith(top)}
 
 
+def is_archive(body: bytes) -> bool:
+    """True if it is a zip, which holds everything; otherwise it is the text of `flow.yaml` alone."""
+    return body.startswith(ZIP)
+
+
 def read_bundle(body: bytes) -> Bundle:
     """A YAML text, or a zip that holds one as `flow.yaml`. BadRequest for anything else."""
-    files = _unzip(body) if body.startswith(ZIP) else {FILE: body}
+    files = _unzip(body) if is_archive(body) else {FILE: body}
     if FILE not in files:
         raise BadRequest(f"The archive holds no {FILE}.", hint="Put flow.yaml at its top: mill flow save does that.")
     try:

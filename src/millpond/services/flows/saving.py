@@ -21,7 +21,7 @@ from millpond.services.commits.accept import Proposal, accept
 from millpond.services.datasets.datasets import ensure_system_dataset
 from millpond.services.deps import Deps
 from millpond.services.flows import checking
-from millpond.services.flows.bundle import Bundle, read_commit
+from millpond.services.flows.bundle import FILE, Bundle, read_commit
 from millpond.services.flows.lake_files import find_commit, write_files
 from millpond.services.flows.triggers.keeping import remove_all, replace_triggers
 from millpond.services.listing import Listing, page_of, text_of
@@ -87,6 +87,16 @@ def bundle_of(deps: Deps, project: Project, version: FlowVersion) -> Bundle:
     if dataset is None:
         raise access.not_found("flow", version.flow_id)
     return read_commit(deps, dataset, find_commit(deps, version.commit_id))
+
+
+def with_saved_files(deps: Deps, project: Project, name: str, bundle: Bundle) -> Bundle:
+    """The text with the files that the newest version has beside it; as it is if there is no such flow."""
+    with deps.db.read() as tx:
+        flow = flows.find(tx, project.id, name)
+        newest = flows.version(tx, flow.id, flow.newest) if flow else None
+    if newest is None:
+        return bundle
+    return Bundle({**bundle_of(deps, project, newest).files, FILE: bundle.files[FILE]})
 
 
 def remove(deps: Deps, actor: Actor, project: Project, name: str) -> None:
