@@ -58,6 +58,12 @@ export interface PageSearch {
   page?: number;
 }
 
+interface LibrarySearch {
+  project?: string;
+  search?: string;
+  category?: string;
+}
+
 interface VolumeSearch extends PageSearch {
   tab?: VolumeTab;
   range?: UsageRange;
@@ -241,6 +247,7 @@ const flows = createRoute({
 const newFlow = createRoute({
   getParentRoute: () => signedIn,
   path: "/projects/$project/flows-new",
+  validateSearch: (raw: Raw): { component?: string } => ({ component: text(raw, "component") }),
   component: lazyRouteComponent(() => import("./pages/Flow/New"), "FlowNew"),
 });
 
@@ -307,6 +314,24 @@ const search = createRoute({
   path: "/projects/$project/searches/$search",
   validateSearch: readSearchSearch,
   component: lazyRouteComponent(() => import("./pages/Search/Details"), "SearchDetails"),
+});
+
+const library = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/library",
+  validateSearch: (raw: Raw): LibrarySearch => ({
+    project: text(raw, "project"),
+    search: text(raw, "search"),
+    category: text(raw, "category"),
+  }),
+  beforeLoad: narrowTo("/library"),
+  component: lazyRouteComponent(() => import("./pages/Library/List"), "LibraryList"),
+});
+
+const component = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/projects/$project/library/$component",
+  component: lazyRouteComponent(() => import("./pages/Library/Details"), "ComponentDetails"),
 });
 
 const computes = createRoute({
@@ -407,6 +432,8 @@ const pages = [
   modelVersion,
   searches,
   search,
+  library,
+  component,
   computes,
   compute,
   shares,

@@ -12,7 +12,7 @@ export interface FlowRunPlace {
   flow_run: string;
 }
 
-const refresh = () => queries.invalidateQueries({ queryKey: ["flows"] });
+export const refreshFlows = () => queries.invalidateQueries({ queryKey: ["flows"] });
 /** The body is YAML and not JSON. */
 const asYaml = (text: string) => ({
   body: text as never,
@@ -75,13 +75,26 @@ export const libraryQuery = (project: string) =>
     queryFn: () => take(api.GET("/api/v1/projects/{project}/library", { params: { path: { project } } })),
   });
 
-export const flowProblemsQuery = (project: string, text: string) =>
+/** `component` is NAME or NAME@VERSION; its page of docs comes with it. */
+export const componentQuery = (project: string, component: string) =>
   queryOptions({
-    queryKey: ["flow-problems", project, text],
+    queryKey: ["library", project, component],
+    queryFn: () =>
+      take(
+        api.GET("/api/v1/projects/{project}/library/{component}", {
+          params: { path: { project, component } },
+        }),
+      ),
+  });
+
+/** `flow`: a saved one, whose files lie beside the text. */
+export const flowProblemsQuery = (project: string, text: string, flow?: string) =>
+  queryOptions({
+    queryKey: ["flow-problems", project, flow, text],
     queryFn: () =>
       take(
         api.POST("/api/v1/projects/{project}/flows:validate", {
-          params: { path: { project } },
+          params: { path: { project }, query: { flow } },
           ...asYaml(text),
         }),
       ),
@@ -102,7 +115,7 @@ export function useSaveFlow({ project, flow }: FlowPlace) {
         }),
       );
     },
-    onSuccess: refresh,
+    onSuccess: refreshFlows,
   });
 }
 
@@ -110,7 +123,7 @@ export function useDeleteFlow(place: FlowPlace) {
   return useMutation({
     mutationFn: () =>
       take(api.DELETE("/api/v1/projects/{project}/flows/{flow}", { params: { path: place } })),
-    onSuccess: refresh,
+    onSuccess: refreshFlows,
   });
 }
 
@@ -118,7 +131,26 @@ export function useStartFlow(place: FlowPlace) {
   return useMutation({
     mutationFn: (body: FlowRunCreate) =>
       take(api.POST("/api/v1/projects/{project}/flows/{flow}/runs", { params: { path: place }, body })),
-    onSuccess: refresh,
+    onSuccess: refreshFlows,
+  });
+}
+
+/** Saves a flow under a name, whatever it held before, and starts it. */
+export function useRunText(project: string) {
+  return useMutation({
+    mutationFn: async ({ name, text }: { name: string; text: string }) => {
+      const path = { project, flow: name };
+      const saved = await take(
+        api.PUT("/api/v1/projects/{project}/flows/{flow}", { params: { path }, ...asYaml(text) }),
+      );
+      return take(
+        api.POST("/api/v1/projects/{project}/flows/{flow}/runs", {
+          params: { path },
+          body: { version: saved.version, params: {}, remember: true },
+        }),
+      );
+    },
+    onSuccess: refreshFlows,
   });
 }
 

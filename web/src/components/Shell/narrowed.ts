@@ -8,6 +8,7 @@ export const NARROWED = [
   "/flows",
   "/models",
   "/searches",
+  "/library",
   "/shares",
 ] as const;
 

@@ -11,6 +11,7 @@ import {
   IconHome,
   IconKey,
   IconListNumbers,
+  IconPackages,
   IconPlayerPlay,
   IconRipple,
   IconRoute,
@@ -32,6 +33,7 @@ export interface Place {
     | "/flows"
     | "/models"
     | "/searches"
+    | "/library"
     | "/compute"
     | "/shares"
     | "/templates"
@@ -70,6 +72,7 @@ export const GROUPS: readonly Group[] = [
       { to: "/searches", label: "Searches", icon: IconZoomScan },
       { to: "/flows", label: "Flows", icon: IconRoute, keys: "g f" },
       { to: "/models", label: "Models", icon: IconCube, keys: "g m" },
+      { to: "/library", label: "Library", icon: IconPackages, keys: "g l" },
     ],
   },
   {

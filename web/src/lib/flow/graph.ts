@@ -25,6 +25,8 @@ export interface FlowEdge {
 
 export interface FlowGraph {
   name: string;
+  /** The whole file; empty where it cannot be read. */
+  value: Record<string, unknown>;
   steps: FlowStep[];
   edges: FlowEdge[];
   params: Record<string, Record<string, unknown>>;
@@ -34,6 +36,17 @@ export interface FlowGraph {
 
 const REFERENCE =
   /\bsteps\.([A-Za-z0-9_][A-Za-z0-9_-]*)(\[\*\])?(?:\.outputs\.([A-Za-z0-9_][A-Za-z0-9_-]*))?/g;
+/** Where a step may use values of others; `inputs` and `when` are told apart. */
+const VALUE_PARTS = [
+  "dataset",
+  "command",
+  "environment",
+  "image",
+  "queue",
+  "params",
+  "each",
+  "approval",
+] as const;
 const KINDS: readonly StepKind[] = ["dataset", "component", "command", "approval"];
 
 export function readGraph(text: string): FlowGraph {
@@ -48,7 +61,7 @@ export function readGraph(text: string): FlowGraph {
   const params = Object.fromEntries(
     Object.entries(mapping(value?.params)).map(([name, one]) => [name, mapping(one)]),
   );
-  return { name: String(value?.name ?? ""), steps, edges, params, error };
+  return { name: String(value?.name ?? ""), value: mapping(value), steps, edges, params, error };
 }
 
 function stepOf(name: string, value: Record<string, unknown>, at: unknown): FlowStep {
@@ -66,8 +79,7 @@ function edgesInto({ name: to, value }: FlowStep): FlowEdge[] {
     }
   };
   for (const [input, one] of Object.entries(mapping(value.inputs))) add(one, "data", input);
-  add(value.params, "value");
-  add(value.each, "value");
+  for (const part of VALUE_PARTS) add(value[part], "value");
   add(value.when, "condition");
   for (const from of Array.isArray(value.after) ? value.after : []) {
     edges.push({ from: String(from), to, kind: "order", all: false });
@@ -77,16 +89,16 @@ function edgesInto({ name: to, value }: FlowStep): FlowEdge[] {
 
 /** The steps that come before a step, however far. */
 export function ancestors(graph: FlowGraph, name: string): Set<string> {
+  const before = new Map<string, string[]>();
+  for (const { from, to } of graph.edges) before.set(to, [...(before.get(to) ?? []), from]);
   const found = new Set<string>();
-  const look = (to: string) => {
-    for (const edge of graph.edges) {
-      if (edge.to === to && !found.has(edge.from)) {
-        found.add(edge.from);
-        look(edge.from);
-      }
+  const waiting = [name];
+  for (let step = waiting.pop(); step !== undefined; step = waiting.pop()) {
+    for (const from of before.get(step) ?? []) {
+      if (!found.has(from)) waiting.push(from);
+      found.add(from);
     }
-  };
-  look(name);
+  }
   return found;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { deleteIn, deleteItem, inline, setIn } from "./patch";
+import { deleteIn, deleteItem, inline, renameKey, setAll, setIn } from "./patch";
 
 const FLOW = `schema: millpond.flow/1   # first
 name: chest-xray
@@ -83,7 +83,7 @@ describe("setIn", () => {
   });
 
   it("fills a key that has no value, and replaces text over several lines", () => {
-    expect(setIn("ui:\nname: x\n", ["ui", "a"], [1, 2])).toBe("ui: {a: [1, 2]}\nname: x\n");
+    expect(setIn("ui:\nname: x\n", ["ui", "a"], [1, 2])).toBe("ui:\n  a: [1, 2]\nname: x\n");
     expect(parse(setIn("description: |\n  two\n  lines\nname: x\n", ["description"], "one"))).toEqual({
       description: "one",
       name: "x",
@@ -153,4 +153,41 @@ describe("deleteItem", () => {
 it("writes values on one line", () => {
   expect(inline({ lr: [0.1, 0.01] })).toBe("{lr: [0.1, 0.01]}");
   expect(inline("${each.lr}")).toBe('"${each.lr}"');
+});
+
+it("sets many keys of a mapping at once, and leaves the rest of its lines", () => {
+  const block = "steps: {}\nui:\n  # by hand\n  a: [0, 0]   # first\n  b: [1, 1]\n";
+  const moved = new Map<string, unknown>([
+    ["a", [5, 6]],
+    ["c", [7, 8]],
+  ]);
+  expect(setAll(block, "ui", moved)).toBe(
+    "steps: {}\nui:\n  # by hand\n  a: [5, 6]   # first\n  b: [1, 1]\n  c: [7, 8]\n",
+  );
+  expect(setAll("ui: {a: [0, 0], b: [1, 1]}\n", "ui", moved)).toBe("ui: {a: [5, 6], b: [1, 1], c: [7, 8]}\n");
+  expect(setAll("name: x\n", "ui", moved)).toBe("name: x\nui:\n  a: [5, 6]\n  c: [7, 8]\n");
+});
+
+it("renames a key where it stands", () => {
+  expect(renameKey(FLOW, ["params", "epochs"], "rounds")).toBe(
+    FLOW.replace("  epochs: {type: int", "  rounds: {type: int"),
+  );
+  expect(renameKey(FLOW, ["params", "missing"], "rounds")).toBe(FLOW);
+});
+
+it("puts new keys of the flow where people look for them, above the comments of what follows", () => {
+  const text =
+    "schema: millpond.flow/1\nname: x\n# The work.\nsteps:\n  a: {command: [b]}\nui: {a: [0, 0]}\n";
+  expect(setIn(text, ["params", "n"], { type: "int" })).toBe(
+    text.replace("# The work.", "params:\n  n: {type: int}\n# The work."),
+  );
+  expect(setIn(text, ["publish"], [{ to: "x@main" }])).toBe(
+    text.replace("ui:", "publish:\n  - {to: x@main}\nui:"),
+  );
+});
+
+it("writes what goes into an empty mapping on lines of its own", () => {
+  expect(setIn("name: x\nsteps: {}\n", ["steps", "a"], { dataset: "d@main" })).toBe(
+    "name: x\nsteps:\n  a:\n    dataset: d@main\n",
+  );
 });

@@ -26,11 +26,40 @@ export function setIn(text: string, path: Path, value: unknown): string {
     if (!pair) return insertPair(text, map, path, depth, value);
     const isLast = depth === path.length - 1;
     if (isLast) return replaceValue(text, map, pair, path, value);
-    if (!isMap(pair.value))
+    // An empty `{}` is written anew, so that what it gets stands on lines of its own.
+    if (!isMap(pair.value) || pair.value.items.length === 0)
       return replacePair(text, map, pair, path.slice(0, depth + 1), nested(path, depth, value));
     map = pair.value as Mapping;
   }
   return text;
+}
+
+/** The text with several keys of a mapping at the top set at once: one reading of the text for all of them. */
+export function setAll(text: string, key: string, entries: ReadonlyMap<string, unknown>): string {
+  const map = mapAt(text, [key]);
+  if (!map || map.items.length === 0) return setIn(text, [key], Object.fromEntries(entries));
+  const edits: { from: number; to: number; by: string }[] = [];
+  const added: string[] = [];
+  for (const [name, value] of entries) {
+    const node = pairOf(map, name)?.value as Ranged | null | undefined;
+    if (node?.range && isOnOneLine(node))
+      edits.push({ from: node.range[0], to: node.range[1], by: inline(value) });
+    else added.push(`${inline(name)}: ${inline(value)}`);
+  }
+  if (added.length > 0) edits.push(insertionOf(text, map, added));
+  return replaceRanges(text, edits);
+}
+
+function insertionOf(text: string, map: Mapping, added: readonly string[]) {
+  const last = map.items.at(-1) as Pair;
+  if (map.flow) {
+    const at = valueEnd(last);
+    return { from: at, to: at, by: added.map((one) => `, ${one}`).join("") };
+  }
+  const at = pairEnd(text, last);
+  const indent = indentAt(text, keyStart(map.items[0] as Pair));
+  const before = text[at - 1] === "\n" ? "" : "\n";
+  return { from: at, to: at, by: before + added.map((one) => `${indent}${one}\n`).join("") };
 }
 
 /** The text without what stands at `path`. A mapping that would be left empty goes, too. */
@@ -53,6 +82,14 @@ export function deleteItem(text: string, path: Path, index: number): string {
   if (list.flow) return cutFlowItem(text, items, index);
   const [start, end] = (items[index] as Ranged).range as [number, number, number];
   return cutLines(text, start, end);
+}
+
+/** The text with another name for the key at `path`; its place and its value stay. */
+export function renameKey(text: string, path: Path, to: string): string {
+  const map = mapAt(text, path.slice(0, -1));
+  const pair = map && pairOf(map, path.at(-1) as string);
+  const range = (pair?.key as Ranged | undefined)?.range;
+  return range ? replaceRanges(text, [{ from: range[0], to: range[1], by: inline(to) }]) : text;
 }
 
 /** Replace several stretches of a text at once; they may come in any order. */
@@ -138,17 +175,47 @@ function insertPair(text: string, map: Mapping, path: Path, depth: number, value
   }
   const first = map.items[0];
   const indent = first ? indentAt(text, keyStart(first)) : "";
-  const at = last ? pairEnd(text, last) : text.length;
+  const above = depth === 0 ? placeAtTop(text, map, path[0] as string) : undefined;
+  const at = above ?? (last ? pairEnd(text, last) : text.length);
   const before = at > 0 && text[at - 1] !== "\n" ? "\n" : "";
   return replaceRanges(text, [
     { from: at, to: at, by: before + pairText(indent, path.slice(0, depth + 1), depth, inner) },
   ]);
 }
 
+/** The order in which people expect the keys of a flow. */
+const TOP = [
+  "schema",
+  "name",
+  "description",
+  "params",
+  "defaults",
+  "concurrency",
+  "max_parallel",
+  "on_failure",
+  "steps",
+  "publish",
+  "triggers",
+  "run_as",
+  "ui",
+];
+
+/** Before the first key that comes after `key`, and before the comment above that; undefined: at the end. */
+function placeAtTop(text: string, map: Mapping, key: string): number | undefined {
+  const place = TOP.indexOf(key);
+  const next = map.items.find(
+    (pair) => TOP.indexOf(String(isScalar(pair.key) ? pair.key.value : "")) > place,
+  );
+  if (place < 0 || !next) return undefined;
+  let at = lineStart(text, keyStart(next));
+  while (at > 0 && /^[ \t]*#/.test(text.slice(lineStart(text, at - 1), at))) at = lineStart(text, at - 1);
+  return at;
+}
+
 /** How many levels of mappings below a key stand on lines of their own; deeper ones stand on one line. */
 function blockLevels(path: Path): number {
   if (path[0] === "steps") return Math.max(0, 3 - path.length);
-  return path[0] === "params" && path.length === 1 ? 1 : 0;
+  return ["params", "ui"].includes(path[0] as string) && path.length === 1 ? 1 : 0;
 }
 
 /** `path[depth]` and its value as whole lines. */

@@ -1,7 +1,17 @@
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { readGraph, wouldCircle } from "./graph";
-import { addStep, connect, disconnect, freeName, moveStep, removeStep, renameStep } from "./steps";
+import {
+  addStep,
+  connect,
+  disconnect,
+  freeName,
+  moveStep,
+  removeStep,
+  renameOutput,
+  renameParam,
+  renameStep,
+} from "./steps";
 import { fits } from "./types";
 
 const FLOW = `steps:
@@ -111,3 +121,39 @@ it.each([
   ["bool", "json", true],
   ["model", "json", false],
 ])("%s fits %s: %s", (given, wanted, answer) => expect(fits(given, wanted)).toBe(answer));
+
+it("renames outputs and parameters wherever they are used", () => {
+  const text = `params:
+  n: {type: int}
+  nn: {type: int}
+steps:
+  list:
+    command: [make, "\${params.n}", "\${params.nn}"]
+    outputs: {items: {type: list}, items2: {type: list}}   # two
+  use:
+    command: [use]
+    each: {one: "\${steps.list.outputs.items}", other: "\${steps.list.outputs.items2}"}
+    when: \${params.n > 1}
+`;
+  expect(renameOutput(text, "list", "items", "rows")).toBe(
+    text.replace("{items:", "{rows:").replace("outputs.items}", "outputs.rows}"),
+  );
+  expect(renameParam(text, "n", "count")).toBe(
+    text
+      .replace("  n: {", "  count: {")
+      .replace("params.n}", "params.count}")
+      .replace("params.n >", "params.count >"),
+  );
+});
+
+it("sees values in messages of approvals and in commands as what a step waits for", () => {
+  const graph = readGraph(`steps:
+  a: {command: [make], outputs: {n: {type: int}}}
+  b: {approval: {message: "Is \${steps.a.outputs.n} right?"}}
+  c: {command: [echo, "\${steps.a.outputs.n}"]}
+`);
+  expect(graph.edges.map((edge) => [edge.from, edge.output, edge.to, edge.kind])).toEqual([
+    ["a", "n", "b", "value"],
+    ["a", "n", "c", "value"],
+  ]);
+});

@@ -1,6 +1,6 @@
 /** What the editor does with steps: add, rename, remove, connect. Each is a change of the text. */
 import { isScalar, parseDocument, type Scalar, visit } from "yaml";
-import { deleteIn, deleteItem, replaceRanges, setIn } from "./patch";
+import { deleteIn, deleteItem, renameKey, replaceRanges, setAll, setIn } from "./patch";
 
 type Step = Record<string, unknown>;
 
@@ -26,6 +26,12 @@ export function moveStep(text: string, name: string, [x, y]: readonly [number, n
   return setIn(text, ["ui", name], [Math.round(x), Math.round(y)]);
 }
 
+/** The text with steps at these places; the others stay where they are. */
+export function placeSteps(text: string, places: ReadonlyMap<string, readonly [number, number]>): string {
+  const rounded = [...places].map(([name, at]) => [name, at.map((one) => Math.round(one) || 0)] as const);
+  return setAll(text, "ui", new Map(rounded));
+}
+
 /** The text with a step under another name, and everything that refers to it. */
 export function renameStep(text: string, from: string, to: string): string {
   const referring = new RegExp(`\\bsteps\\.${from}(?![A-Za-z0-9_-])`, "g");
@@ -47,6 +53,33 @@ export function renameStep(text: string, from: string, to: string): string {
       if (renamed !== source) replace(node, renamed);
       const list = path.at(-2) as { key?: { value?: unknown } } | undefined;
       if (node.value === from && list?.key?.value === "after") replace(node, to);
+    },
+  });
+  return replaceRanges(text, edits);
+}
+
+/** The text with an output of a command under another name, and everything that refers to it. */
+export function renameOutput(text: string, step: string, from: string, to: string): string {
+  const renamed = renameKey(text, ["steps", step, "outputs", from], to);
+  return replaceReferences(renamed, `(steps\\.${step}(?:\\[\\*\\])?\\.outputs\\.)${from}`, to);
+}
+
+/** The text with a parameter of the flow under another name, and everything that refers to it. */
+export function renameParam(text: string, from: string, to: string): string {
+  return replaceReferences(renameKey(text, ["params", from], to), `(params\\.)${from}`, to);
+}
+
+/** `pattern` has one group, which stays before the new name. Only texts with `${` are looked at. */
+function replaceReferences(text: string, pattern: string, to: string): string {
+  const referring = new RegExp(`\\b${pattern}(?![A-Za-z0-9_-])`, "g");
+  const edits: { from: number; to: number; by: string }[] = [];
+  visit(parseDocument(text), {
+    Scalar(key, node) {
+      if (key === "key" || typeof node.value !== "string" || !node.value.includes("${")) return;
+      const [start, end] = node.range ?? [0, 0];
+      const source = text.slice(start, end);
+      const by = source.replace(referring, `$1${to}`);
+      if (by !== source) edits.push({ from: start, to: end, by });
     },
   });
   return replaceRanges(text, edits);

@@ -1,10 +1,18 @@
 /** One flow: the editor, its runs and its versions. */
-import { Breadcrumbs, Button, Group, Paper, Table, Text } from "@mantine/core";
+import { ActionIcon, Breadcrumbs, Button, Group, Menu, Paper, Table, Text } from "@mantine/core";
+import { IconDots } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { flowQuery, flowRunsQuery, flowVersionsQuery, useDeleteFlow, useSaveFlow } from "../../api/flows";
-import { isNotFound } from "../../api/problem";
+import {
+  flowQuery,
+  flowRunsQuery,
+  flowVersionsQuery,
+  refreshFlows,
+  useDeleteFlow,
+  useSaveFlow,
+} from "../../api/flows";
+import { ApiError, isNotFound } from "../../api/problem";
 import type { Flow } from "../../api/shapes";
 import { ConfirmByName } from "../../components/ConfirmByName";
 import { Loaded } from "../../components/Loaded";
@@ -14,8 +22,10 @@ import { PageHeader } from "../../components/PageHeader";
 import { TabBar } from "../../components/TabBar";
 import { TextLink } from "../../components/TextLink";
 import { Time } from "../../components/Time";
+import { type Draft, useDraft } from "./editor/draft";
 import { Editor } from "./editor/Editor";
-import { useFlowText } from "./editor/history";
+import { useLeaveWarning } from "./editor/useLeaveWarning";
+import { NewerVersion } from "./parts/NewerVersion";
 import { RunTable } from "./parts/RunTable";
 import { StartFlow } from "./parts/StartFlow";
 import { FLOW_TABS } from "./tabs";
@@ -29,9 +39,10 @@ export function FlowDetails() {
   const { version } = route.useSearch();
   const result = useQuery(flowQuery(place, version));
   if (isNotFound(result.error)) return <NotFound message={result.error?.message} />;
-  // A version that was saved elsewhere is another text: the editor begins with it.
   return (
-    <Loaded result={result}>{(flow) => <Parts key={`${flow.version} ${flow.commit}`} flow={flow} />}</Loaded>
+    <Loaded result={result}>
+      {(flow) => <Parts key={`${flow.name} ${version ?? "newest"}`} flow={flow} />}
+    </Loaded>
   );
 }
 
@@ -39,15 +50,11 @@ function Parts({ flow }: { flow: Flow }) {
   const place = { project: flow.project, flow: flow.name };
   const { tab = "edit" } = route.useSearch();
   const navigate = useNavigate();
-  const written = useFlowText(flow.text ?? "");
-  const save = useSaveFlow(place);
-  const isNewest = flow.version === flow.newest;
-  const isChanged = written.text !== flow.text;
-  const submit = () =>
-    save.mutateAsync({ text: written.text, version: flow.newest }).then((saved) => {
-      notifyDone(saved.is_new ? `Version ${saved.version} saved.` : "Saved: nothing but positions changed.");
-      return navigate({ to: ROUTE, params: place, search: { tab } });
-    }, notifyError);
+  const draft = useDraft(flow);
+  const save = useSave(draft);
+  useLeaveWarning(draft.isChanged);
+  const { base } = draft;
+  const isNewest = base.version === base.newest;
   return (
     <>
       <PageHeader
@@ -61,25 +68,32 @@ function Parts({ flow }: { flow: Flow }) {
         }
         below={
           <Text size="sm" c="dimmed">
-            {flow.description && `${flow.description} · `}Version {flow.version}
-            {isNewest ? "" : ` of ${flow.newest}`}, saved <Time at={flow.saved_at} /> by {flow.saved_by}
+            {flow.description && `${flow.description} · `}Version {base.version}
+            {isNewest ? "" : ` of ${base.newest}`}, saved <Time at={base.saved_at} /> by {base.saved_by}
+            {draft.isChanged && (
+              <Text span fw={600} c="var(--mantine-color-text)">
+                {" "}
+                · unsaved changes
+              </Text>
+            )}
           </Text>
         }
         actions={
           <Group gap="xs">
-            <Delete flow={flow} />
+            <More flow={flow} />
             <Button
               variant="default"
-              onClick={submit}
+              onClick={() => void save.submit(false)}
               loading={save.isPending}
-              disabled={!isChanged && isNewest}
+              disabled={!draft.isChanged && isNewest}
             >
               {isNewest ? "Save" : "Save as newest"}
             </Button>
-            <StartFlow flow={flow} isChanged={isChanged} />
+            <StartFlow flow={base} isChanged={draft.isChanged} onSave={() => save.submit(true)} />
           </Group>
         }
       />
+      <NewerVersion draft={draft} />
       <TabBar
         label="Parts of the flow"
         tabs={FLOW_TABS}
@@ -93,12 +107,38 @@ function Parts({ flow }: { flow: Flow }) {
           })
         }
       >
-        {tab === "edit" && <Editor project={flow.project} flow={written} isEditable />}
+        {tab === "edit" && <Editor project={flow.project} flow={draft} saved={flow.name} isEditable />}
         {tab === "runs" && <Runs flow={flow} />}
         {tab === "versions" && <Versions flow={flow} />}
       </TabBar>
     </>
   );
+}
+
+/** Saves the draft on top of the version it was made from; resolves to what was saved, or null. */
+function useSave(draft: Draft) {
+  const { base, text } = draft;
+  const place = { project: base.project, flow: base.name };
+  const save = useSaveFlow(place);
+  const navigate = useNavigate();
+  const submit = async (isQuiet: boolean): Promise<Flow | null> => {
+    try {
+      const saved = await save.mutateAsync({ text, version: base.newest });
+      draft.accept(saved, text);
+      if (!isQuiet)
+        notifyDone(
+          saved.is_new ? `Version ${saved.version} saved.` : "Saved. No new version: it does the same.",
+        );
+      if (base.version !== base.newest) await navigate({ to: ROUTE, params: place, ignoreBlocker: true });
+      return { ...saved, text };
+    } catch (error) {
+      // Somebody was faster: the newer version is loaded, and the notice above the editor says so.
+      if (error instanceof ApiError && error.status === 409) await refreshFlows();
+      else notifyError(error);
+      return null;
+    }
+  };
+  return { submit, isPending: save.isPending };
 }
 
 function Runs({ flow }: { flow: Flow }) {
@@ -140,25 +180,42 @@ function Versions({ flow }: { flow: Flow }) {
   );
 }
 
-function Delete({ flow }: { flow: Flow }) {
-  const [opened, setOpened] = useState(false);
+function More({ flow }: { flow: Flow }) {
+  const [isDeleting, setIsDeleting] = useState(false);
   const navigate = useNavigate();
   const remove = useDeleteFlow({ project: flow.project, flow: flow.name });
   return (
     <>
-      <Button variant="subtle" color="red" onClick={() => setOpened(true)}>
-        Delete
-      </Button>
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <ActionIcon variant="default" size={36} aria-label="More actions">
+            <IconDots size={18} />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item
+            component="a"
+            href={`data:application/yaml;charset=utf-8,${encodeURIComponent(flow.text ?? "")}`}
+            download="flow.yaml"
+          >
+            Download flow.yaml
+          </Menu.Item>
+          <Menu.Item color="red" onClick={() => setIsDeleting(true)}>
+            Delete …
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
       <ConfirmByName
-        opened={opened}
-        onClose={() => setOpened(false)}
+        opened={isDeleting}
+        onClose={() => setIsDeleting(false)}
         title={`Delete ${flow.name}`}
         name={flow.name}
         explanation="The flow and its versions are removed. Its runs stay."
         action="Delete"
         onConfirm={() =>
           remove.mutate(undefined, {
-            onSuccess: () => void navigate({ to: "/flows", search: { project: flow.project } }),
+            onSuccess: () =>
+              void navigate({ to: "/flows", search: { project: flow.project }, ignoreBlocker: true }),
           })
         }
         busy={remove.isPending}

@@ -3,7 +3,7 @@ import { Alert, Breadcrumbs, Button, Divider, Group, Paper, Text } from "@mantin
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { ReactFlowProvider } from "@xyflow/react";
-import { useMemo } from "react";
+import { useMemo, useRef } from "react";
 import { flowRunQuery, libraryQuery, useCancelFlowRun, useRetryFlowRun } from "../../api/flows";
 import { isNotFound } from "../../api/problem";
 import type { FlowRun } from "../../api/shapes";
@@ -17,6 +17,7 @@ import { TabBar } from "../../components/TabBar";
 import { TextLink } from "../../components/TextLink";
 import { Time } from "../../components/Time";
 import { useTopic } from "../../hooks/useLive";
+import { useRoomBelow } from "../../hooks/useRoomBelow";
 import { readGraph } from "../../lib/flow/graph";
 import { Canvas } from "./editor/Canvas";
 import { StepFooter } from "./parts/StepFooter";
@@ -44,6 +45,8 @@ function Parts({ run }: { run: FlowRun }) {
   const place = { project: run.project, run: run.id };
   const choose = (step: string | null) =>
     void navigate({ to: ROUTE, params: place, search: { tab, step: step ?? undefined }, replace: true });
+  const frame = useRef<HTMLDivElement>(null);
+  const room = useRoomBelow(frame, true);
   const shown = run.steps.filter((one) => one.name === selected);
   return (
     <>
@@ -78,18 +81,20 @@ function Parts({ run }: { run: FlowRun }) {
           void navigate({ to: ROUTE, params: place, search: { tab: chosen, step: selected ?? undefined } })
         }
       >
-        <Paper withBorder className="flow-editor">
-          <div className="flow-main">
-            {tab === "graph" && <Graph run={run} selected={selected} onSelect={choose} />}
-            {tab === "steps" && <StepRuns run={run} onSelect={choose} />}
-            {tab === "timeline" && <Timeline run={run} onSelect={choose} />}
+        <Paper withBorder className="flow-editor" ref={frame} style={{ height: room }}>
+          <div className="flow-body">
+            <div className="flow-main">
+              {tab === "graph" && <Graph run={run} selected={selected} onSelect={choose} />}
+              {tab === "steps" && <StepRuns run={run} onSelect={choose} />}
+              {tab === "timeline" && <Timeline run={run} onSelect={choose} />}
+            </div>
+            {shown.length > 0 && (
+              <>
+                <Divider orientation="vertical" />
+                <StepPanel run={run} steps={shown} onClose={() => choose(null)} />
+              </>
+            )}
           </div>
-          {shown.length > 0 && (
-            <>
-              <Divider orientation="vertical" />
-              <StepPanel run={run} steps={shown} onClose={() => choose(null)} />
-            </>
-          )}
         </Paper>
       </TabBar>
     </>

@@ -1,12 +1,11 @@
 import { SimpleGrid, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { structuredPatch } from "diff";
-import { useMemo } from "react";
 import { fileAddress } from "../../../api/commits";
 import type { DatasetPlace } from "../../../api/datasets";
 import { fileTextQuery, PREVIEW_BYTES } from "../../../api/files";
 import type { Change } from "../../../api/shapes";
 import { ErrorNotice } from "../../../components/ErrorNotice";
+import { TextDiff } from "../../../components/TextDiff";
 import { WaitingRows } from "../../../components/Waiting";
 import { formatBytes } from "../../../lib/quantity";
 import { isImage } from "./kinds";
@@ -17,9 +16,6 @@ interface Props {
   after: string;
   place: DatasetPlace;
 }
-
-/** Lines beyond which finding the difference would hold the page up. */
-const LINES_MOST = 20_000;
 
 /** Both sides of a changed file: images beside each other, of texts the lines that differ. */
 export function FileComparison({ change, before, after, place }: Props) {
@@ -60,31 +56,5 @@ function Texts({ old, now }: { old: Place; now: Place }) {
   if (before.data === undefined || after.data === undefined) return <WaitingRows rows={2} />;
   const [left, right] = [before.data.text, after.data.text];
   if (left === null || right === null) return <Text size="sm">This file is not text.</Text>;
-  return <Lines before={left} after={right} />;
-}
-
-function Lines({ before, after }: { before: string; after: string }) {
-  const lines = useMemo(() => linesThatDiffer(before, after), [before, after]);
-  if (lines === null) return <Text size="sm">Too many lines to compare here.</Text>;
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
-    <pre className="preview-text diff-text" tabIndex={0} data-testid="text-diff">
-      {lines.map((line, number) => (
-        <div key={number} data-sign={line[0]}>
-          {line}
-        </div>
-      ))}
-    </pre>
-  );
-}
-
-/** Lines with `+`, `-` or a blank before them, as `diff -u` writes them; null where that would take too long. */
-function linesThatDiffer(before: string, after: string): string[] | null {
-  if (before.split("\n").length + after.split("\n").length > LINES_MOST) return null;
-  const patch = structuredPatch("", "", before, after, "", "", { context: 3, timeout: 2000 });
-  if (!patch) return null;
-  return patch.hunks.flatMap((hunk) => [
-    `@@ -${hunk.oldStart},${hunk.oldLines} +${hunk.newStart},${hunk.newLines} @@`,
-    ...hunk.lines,
-  ]);
+  return <TextDiff before={left} after={right} />;
 }

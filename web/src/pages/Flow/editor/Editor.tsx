@@ -1,270 +1,318 @@
 /** The flow editor: canvas, list or YAML of one text, a palette to add steps and a form for the chosen one. */
-import {
-  ActionIcon,
-  Box,
-  Button,
-  Divider,
-  Group,
-  Loader,
-  Paper,
-  SegmentedControl,
-  Text,
-  Tooltip,
-} from "@mantine/core";
-import { useDebouncedValue } from "@mantine/hooks";
-import { IconArrowBackUp, IconArrowForwardUp, IconLayoutDistributeHorizontal } from "@tabler/icons-react";
+import { Alert, Box, Button, Drawer, Loader, Paper, Text } from "@mantine/core";
+import { useDebouncedValue, useMediaQuery } from "@mantine/hooks";
+import { IconArrowLeft } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { ReactFlowProvider } from "@xyflow/react";
-import { lazy, Suspense, useEffect, useMemo, useState } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import { datasetsQuery } from "../../../api/datasets";
 import { flowProblemsQuery, libraryQuery } from "../../../api/flows";
 import { itemsOf } from "../../../api/paging";
 import { queuesQuery } from "../../../api/queues";
+import type { FlowProblem } from "../../../api/shapes";
 import { templatesQuery } from "../../../api/templates";
-import { notifyWarning } from "../../../components/notify";
-import { isTyping } from "../../../hooks/useKeyboard";
-import { type FlowEdge, readGraph } from "../../../lib/flow/graph";
-import { deleteIn, deleteItem, setIn } from "../../../lib/flow/patch";
-import {
-  addStep,
-  connect,
-  disconnect,
-  freeName,
-  moveStep,
-  removeStep,
-  renameStep,
-} from "../../../lib/flow/steps";
-import { Canvas, type Editing } from "./Canvas";
+import { useRoomBelow } from "../../../hooks/useRoomBelow";
+import { type FlowGraph, readGraph } from "../../../lib/flow/graph";
+import { deleteIn, setIn } from "../../../lib/flow/patch";
+import { renameStep } from "../../../lib/flow/steps";
+import { useFlowActions } from "./actions";
+import { Canvas } from "./Canvas";
 import type { FlowText } from "./history";
-import { Inspector } from "./Inspector";
-import { layoutOf, nodeHeight } from "./layout";
-import { portsOf } from "./library";
+import { FlowInspector } from "./inspector/FlowInspector";
+import { StepInspector } from "./inspector/StepInspector";
 import { Palette } from "./Palette";
-import { ProblemList, problemsByStep, stepOf } from "./ProblemList";
-import { type PaletteItem, stepFor } from "./paletteItems";
+import { Problems, problemsByStep, stepOf } from "./Problems";
 import { StepList } from "./StepList";
+import { Toolbar, type View } from "./Toolbar";
+import { useUndoKeys } from "./useUndoKeys";
 
 const YamlPane = lazy(() => import("./YamlPane"));
-
-type View = "graph" | "list" | "yaml";
 
 interface Props {
   project: string;
   flow: FlowText;
   isEditable: boolean;
+  /** The saved flow whose files lie beside the text. */
+  saved?: string;
 }
 
-export function Editor({ project, flow, isEditable }: Props) {
+/** What the form beside the graph shows: a step by name, the flow's settings, or nothing. */
+type Shown = { step: string } | "settings" | null;
+
+export function Editor({ project, flow, isEditable, saved }: Props) {
   const { text, edit } = flow;
   const [view, setView] = useState<View>("graph");
-  const [selected, setSelected] = useState<string | null>(null);
-  const library = useQuery(libraryQuery(project)).data?.items ?? NONE;
-  const datasets = itemsOf(useInfiniteQuery(datasetsQuery({ project })).data).map((one) => one.name);
-  const templates = (useQuery(templatesQuery).data?.items ?? []).map((one) => one.name);
-  const queues = (useQuery(queuesQuery).data?.items ?? []).map((one) => one.name);
-  const [settled] = useDebouncedValue(text, 400);
-  const checking = useQuery(flowProblemsQuery(project, settled));
-  const problems = checking.data?.problems ?? NO_PROBLEMS;
-  const graph = useMemo(() => readGraph(text), [text]);
+  const [shown, setShown] = useState<Shown>(null);
+  const [hasProblems, setHasProblems] = useState(true);
+  const [isAdding, setIsAdding] = useState(false);
+  const [line, setLine] = useState<{ line: number } | null>(null);
+  const [arranged, setArranged] = useState(0);
+  const [refused, setRefused] = useState<{ why: string } | null>(null);
+  const isNarrow = useMediaQuery("(max-width: 50em)") ?? false;
+  const frame = useRef<HTMLDivElement>(null);
+  const room = useRoomBelow(frame, !isNarrow);
+  const graph = useGraph(text);
+  const known = useKnown(project);
+  const { problems, isChecking, isKnown } = useProblems(project, text, saved);
   const byStep = useMemo(() => problemsByStep(problems), [problems]);
+  const marked = useMemo(() => problems.map((one) => one.line), [problems]);
+  const selected = shown !== null && shown !== "settings" ? shown.step : null;
   const step = graph.steps.find((one) => one.name === selected) ?? null;
+  const select = (name: string | null) => setShown(name === null ? null : { step: name });
+  const { add, arrange, copy, remove, canvas } = useFlowActions({
+    flow,
+    graph,
+    library: known.library,
+    selected,
+    onSelect: select,
+    onRefuse: (why) => setRefused({ why }),
+  });
   useUndoKeys(flow);
 
-  const add = (item: PaletteItem, at?: [number, number]) => {
-    const made = stepFor(item);
-    const name = freeName(
-      made.name,
-      graph.steps.map((one) => one.name),
+  const showLine = (problem: FlowProblem) => {
+    setView("yaml");
+    setLine({ line: problem.line });
+  };
+  const choose = (problem: FlowProblem) => {
+    const name = stepOf(problem);
+    if (view === "yaml" || !name || !graph.steps.some((one) => one.name === name)) showLine(problem);
+    else select(name);
+  };
+  const close = () => setShown(null);
+  const set = (path: readonly string[], value: unknown) =>
+    edit(path.join("."), (before) =>
+      value === undefined ? deleteIn(before, path) : setIn(before, path, value),
     );
-    edit("add", (before) => addStep(before, name, made.step, at));
-    setSelected(name);
-  };
-  const arrange = () => {
-    const tall = (name: string) => {
-      const found = graph.steps.find((one) => one.name === name);
-      const ports = found ? portsOf(found, library) : null;
-      return nodeHeight(Math.max(ports?.inputs.length ?? 0, ports?.outputs.length ?? 0));
-    };
-    edit("arrange", (before) =>
-      [...layoutOf(graph, tall)].reduce((done, [name, at]) => moveStep(done, name, at), before),
-    );
-  };
-
-  const editing: Editing = {
-    onMove: (moved) =>
-      edit("move", (before) => moved.reduce((done, one) => moveStep(done, one.step, one.at), before)),
-    onConnect: ({ from, output, to, input }, all) =>
-      edit("connect", (before) =>
-        connect(before, { step: from, output: output || undefined, all }, { step: to, input }),
-      ),
-    onOrder: (from, to) => {
-      const after = graph.edges.filter((one) => one.to === to && one.kind === "order").map((one) => one.from);
-      edit("order", (before) => setIn(before, ["steps", to, "after"], [...new Set([...after, from])]));
-    },
-    onDisconnect: (edges) => edit("disconnect", (before) => edges.reduce(withoutEdge, before)),
-    onRemove: (names) => {
-      edit("remove", (before) => names.reduce(removeStep, before));
-      setSelected(null);
-    },
-    onDrop: add,
-    onRefuse: notifyWarning,
-  };
+  const inspector =
+    shown === "settings" ? (
+      <FlowInspector
+        graph={graph}
+        library={known.library}
+        datasets={known.datasets}
+        isEditable={isEditable}
+        set={set}
+        change={edit}
+        onClose={close}
+      />
+    ) : step ? (
+      <StepInspector
+        key={step.name}
+        project={project}
+        step={step}
+        graph={graph}
+        library={known.library}
+        places={known.places}
+        datasets={known.datasets}
+        problem={byStep.get(step.name)}
+        isEditable={isEditable}
+        set={(path, value) => set(["steps", step.name, ...path], value)}
+        change={edit}
+        onRename={(name) => {
+          edit("rename", (before) => renameStep(before, step.name, name));
+          select(name);
+        }}
+        onCopy={() => copy(step)}
+        onRemove={() => remove([step.name])}
+        onClose={close}
+      />
+    ) : null;
 
   return (
-    <>
-      <Group justify="space-between" mb="xs">
-        <Group gap="xs">
-          <SegmentedControl
-            size="xs"
-            aria-label="View"
-            value={view}
-            onChange={(chosen) => setView(chosen as View)}
-            data={[
-              { value: "graph", label: "Graph" },
-              { value: "list", label: "List" },
-              { value: "yaml", label: "YAML" },
-            ]}
-          />
-          {isEditable && (
-            <>
-              <Tool
-                label="Undo (Ctrl+Z)"
-                disabled={!flow.canUndo}
-                onClick={flow.undo}
-                icon={IconArrowBackUp}
-              />
-              <Tool
-                label="Redo (Ctrl+Shift+Z)"
-                disabled={!flow.canRedo}
-                onClick={flow.redo}
-                icon={IconArrowForwardUp}
-              />
-              <Tool
-                label="Arrange the steps"
-                disabled={graph.steps.length === 0}
-                onClick={arrange}
-                icon={IconLayoutDistributeHorizontal}
-              />
-            </>
-          )}
-        </Group>
-        <Text size="xs" c="dimmed" aria-live="polite">
-          {checking.isFetching ? "Checking …" : problems.length === 0 && checking.data ? "No problems" : ""}
-        </Text>
-      </Group>
-      <ProblemList
-        problems={problems}
-        onChoose={(problem) => {
-          const name = stepOf(problem);
-          if (name && graph.steps.some((one) => one.name === name)) setSelected(name);
-          else setView("yaml");
+    <Paper withBorder className="flow-editor" ref={frame} style={isNarrow ? undefined : { height: room }}>
+      <Toolbar
+        view={view}
+        onView={setView}
+        flow={flow}
+        isEditable={isEditable}
+        isEmpty={graph.steps.length === 0 && !graph.error}
+        onArrange={() => {
+          arrange();
+          setArranged((before) => before + 1);
         }}
+        onAdd={isNarrow && view !== "yaml" ? () => setIsAdding(true) : undefined}
+        hasSettings={shown === "settings"}
+        onSettings={() => setShown(shown === "settings" ? null : "settings")}
+        problems={isKnown ? problems.length : null}
+        isChecking={isChecking}
+        hasProblemsOpen={hasProblems}
+        onProblems={() => setHasProblems(!hasProblems)}
       />
-      <Paper withBorder mt="xs" className="flow-editor">
-        {isEditable && view !== "yaml" && (
-          <Palette library={library} datasets={datasets} onAdd={(item) => add(item)} />
+      <div className="flow-body">
+        {isEditable && !isNarrow && view !== "yaml" && (
+          <Palette library={known.library} datasets={known.datasets} onAdd={(item) => add(item)} />
         )}
         <Box className="flow-main">
-          {graph.error && view !== "yaml" ? (
-            <Box p="md">
-              <Text size="sm">The text is not YAML: {graph.error}</Text>
-              <Button mt="sm" size="xs" variant="default" onClick={() => setView("yaml")}>
-                Show the text
-              </Button>
-            </Box>
-          ) : view === "graph" ? (
-            <ReactFlowProvider>
-              <Canvas
-                graph={graph}
-                library={library}
-                problems={byStep}
-                selected={selected}
-                onSelect={setSelected}
-                editing={isEditable ? editing : undefined}
-              />
-            </ReactFlowProvider>
-          ) : view === "list" ? (
-            <StepList graph={graph} problems={byStep} onSelect={setSelected} />
-          ) : (
+          {graph.error && view !== "yaml" && <NotYaml error={graph.error} onShow={() => setView("yaml")} />}
+          {view === "graph" && (
+            <>
+              <ReactFlowProvider>
+                <Canvas
+                  graph={graph}
+                  library={known.library}
+                  problems={byStep}
+                  selected={selected}
+                  onSelect={select}
+                  arranged={arranged}
+                  editing={isEditable && !graph.error ? canvas : undefined}
+                />
+              </ReactFlowProvider>
+              {graph.steps.length === 0 && !graph.error && <EmptyCanvas isNarrow={isNarrow} />}
+              {refused && <Refusal key={refused.why} why={refused.why} onClose={() => setRefused(null)} />}
+            </>
+          )}
+          {view === "list" && (
+            <StepList
+              graph={graph}
+              problems={byStep}
+              onSelect={select}
+              onRemove={isEditable ? (name) => remove([name]) : undefined}
+            />
+          )}
+          {view === "yaml" && (
             <Suspense fallback={<Loader m="md" size="sm" />}>
-              <YamlPane text={text} isEditable={isEditable} onChange={(given) => edit("yaml", () => given)} />
+              <YamlPane
+                text={text}
+                isEditable={isEditable}
+                marked={marked}
+                shown={line}
+                onChange={(given) => edit("yaml", () => given)}
+              />
             </Suspense>
           )}
         </Box>
-        {step && view !== "yaml" && (
-          <>
-            <Divider orientation="vertical" />
-            <Inspector
-              step={step}
-              graph={graph}
-              library={library}
-              places={{ templates, queues }}
-              isEditable={isEditable}
-              onSet={(path, value) =>
-                edit(path.join("."), (before) =>
-                  value === undefined
-                    ? deleteIn(before, ["steps", step.name, ...path])
-                    : setIn(before, ["steps", step.name, ...path], value),
-                )
-              }
-              onRename={(name) => {
-                edit("rename", (before) => renameStep(before, step.name, name));
-                setSelected(name);
-              }}
-              onRemove={() => {
-                edit("remove", (before) => removeStep(before, step.name));
-                setSelected(null);
-              }}
-            />
-          </>
+        {inspector && (view !== "yaml" || shown === "settings") && (
+          <Side isNarrow={isNarrow} onClose={close}>
+            {inspector}
+          </Side>
         )}
-      </Paper>
-    </>
+      </div>
+      {problems.length > 0 && hasProblems && (graph.steps.length > 0 || graph.error) && (
+        <Problems problems={problems} onChoose={choose} onLine={showLine} />
+      )}
+      <Drawer
+        opened={isAdding}
+        onClose={() => setIsAdding(false)}
+        title="Add a step"
+        position="bottom"
+        size="70%"
+        closeButtonProps={{ "aria-label": "Close" }}
+      >
+        <Palette
+          library={known.library}
+          datasets={known.datasets}
+          onAdd={(item) => {
+            add(item);
+            setIsAdding(false);
+          }}
+        />
+      </Drawer>
+    </Paper>
   );
+}
+
+/** The graph of the text. While the text is no YAML, the last one that was stays in sight. */
+function useGraph(text: string): FlowGraph {
+  const last = useRef<FlowGraph | null>(null);
+  return useMemo(() => {
+    const read = readGraph(text);
+    if (read.error && last.current) return { ...last.current, error: read.error };
+    last.current = read;
+    return read;
+  }, [text]);
+}
+
+/** What the project has that a flow can use. */
+function useKnown(project: string) {
+  const library = useQuery(libraryQuery(project)).data?.items ?? NONE;
+  const found = useInfiniteQuery(datasetsQuery({ project })).data;
+  const datasets = useMemo(() => itemsOf(found).map((one) => one.name), [found]);
+  const templates = useQuery(templatesQuery).data?.items;
+  const queues = useQuery(queuesQuery).data?.items;
+  const places = useMemo(
+    () => ({
+      templates: (templates ?? []).map((one) => one.name),
+      queues: (queues ?? []).map((one) => one.name),
+    }),
+    [templates, queues],
+  );
+  return { library, datasets, places };
+}
+
+function useProblems(project: string, text: string, saved?: string) {
+  const [settled] = useDebouncedValue(text, 400);
+  const checking = useQuery(flowProblemsQuery(project, settled, saved));
+  return {
+    problems: checking.data?.problems ?? NONE,
+    isChecking: checking.isFetching || settled !== text,
+    isKnown: checking.data !== undefined,
+  };
 }
 
 const NONE: never[] = [];
-const NO_PROBLEMS: never[] = [];
 
-function Tool(props: {
-  label: string;
-  disabled: boolean;
-  onClick: () => void;
-  icon: typeof IconArrowBackUp;
+/** Beside the graph, or above it where there is no room. */
+function Side({
+  isNarrow,
+  onClose,
+  children,
+}: {
+  isNarrow: boolean;
+  onClose: () => void;
+  children: ReactNode;
 }) {
+  if (!isNarrow) return <div className="flow-side">{children}</div>;
   return (
-    <Tooltip label={props.label}>
-      <ActionIcon
-        variant="default"
-        aria-label={props.label}
-        disabled={props.disabled}
-        onClick={props.onClick}
-      >
-        <props.icon size={16} />
-      </ActionIcon>
-    </Tooltip>
+    <Drawer opened onClose={onClose} withCloseButton={false} position="bottom" size="80%" padding={0}>
+      {children}
+    </Drawer>
   );
 }
 
-function withoutEdge(text: string, edge: FlowEdge): string {
-  if (edge.kind === "data" && edge.input) return disconnect(text, { step: edge.to, input: edge.input });
-  if (edge.kind !== "order") return text;
-  const after = readGraph(text).steps.find((step) => step.name === edge.to)?.value.after;
-  const index = Array.isArray(after) ? after.indexOf(edge.from) : -1;
-  return index < 0 ? text : deleteItem(text, ["steps", edge.to, "after"], index);
+function NotYaml({ error, onShow }: { error: string; onShow: () => void }) {
+  return (
+    <Box className="flow-notice">
+      <Text size="sm">The text cannot be read as YAML: {error} The graph shows how it was before.</Text>
+      <Button mt={6} size="compact-sm" variant="default" onClick={onShow}>
+        Mend the text
+      </Button>
+    </Box>
+  );
 }
 
-/** Ctrl+Z and Ctrl+Shift+Z outside of fields, which undo what is typed themselves. */
-function useUndoKeys({ undo, redo }: FlowText): void {
+const REFUSAL_MS = 8_000;
+
+/** Why a line was not drawn, where it was tried. */
+function Refusal({ why, onClose }: { why: string; onClose: () => void }) {
   useEffect(() => {
-    const listen = (event: KeyboardEvent) => {
-      if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z" || isTyping(event.target))
-        return;
-      event.preventDefault();
-      if (event.shiftKey) redo();
-      else undo();
-    };
-    window.addEventListener("keydown", listen);
-    return () => window.removeEventListener("keydown", listen);
-  }, [undo, redo]);
+    const timer = setTimeout(onClose, REFUSAL_MS);
+    return () => clearTimeout(timer);
+  });
+  return (
+    <Alert
+      role="alert"
+      className="flow-refusal"
+      color="orange"
+      variant="filled"
+      p="xs"
+      withCloseButton
+      closeButtonLabel="Close"
+      onClose={onClose}
+    >
+      <Text size="sm">{why}</Text>
+    </Alert>
+  );
+}
+
+function EmptyCanvas({ isNarrow }: { isNarrow: boolean }) {
+  return (
+    <div className="flow-empty">
+      {!isNarrow && <IconArrowLeft size={20} aria-hidden />}
+      <div>
+        <Text fw={600}>{isNarrow ? "Add the first step" : "Drag a dataset here to begin"}</Text>
+        <Text size="sm" c="dimmed" maw={340}>
+          Then add a component or a command, and draw a line from an output to an input.
+        </Text>
+      </div>
+    </div>
+  );
 }

@@ -1,8 +1,9 @@
 /** What a flow is made of, to drag onto the canvas; a click or Enter adds it, too. */
-import { NavLink, ScrollArea, Stack, Text, TextInput } from "@mantine/core";
+import { ScrollArea, Stack, Text, TextInput, UnstyledButton } from "@mantine/core";
 import { IconCode, IconDatabase, IconPackage, IconSearch, IconUserCheck } from "@tabler/icons-react";
 import { type ReactNode, useState } from "react";
 import type { LibraryComponent } from "../../../api/shapes";
+import { categoryWords } from "../../Library/categories";
 import { byCategory, type PaletteItem, writeDrag } from "./paletteItems";
 
 interface Props {
@@ -11,22 +12,17 @@ interface Props {
   onAdd: (item: PaletteItem) => void;
 }
 
-const CATEGORIES: Readonly<Record<string, string>> = {
-  algorithm: "Algorithms",
-  deploy: "Deploy",
-  evaluate: "Evaluate",
-  register: "Register",
-  script: "Scripts",
-  transform: "Transform",
-  "data-source": "Data sources",
-};
+/** More datasets than this are found by the filter. */
+const DATASETS_SHOWN = 8;
 
 export function Palette({ library, datasets, onAdd }: Props) {
   const [words, setWords] = useState("");
   const found = (text: string) => text.toLowerCase().includes(words.trim().toLowerCase());
   const components = library.filter((one) => found(`${one.name} ${one.title} ${one.category}`));
+  const data = datasets.filter(found);
+  const hasOwn = { command: found("command script custom"), approval: found("approval gate") };
   return (
-    <Stack gap="xs" className="flow-palette">
+    <Stack gap={4} className="flow-palette" component="nav" aria-label="Palette">
       <TextInput
         size="xs"
         placeholder="Filter"
@@ -35,9 +31,16 @@ export function Palette({ library, datasets, onAdd }: Props) {
         value={words}
         onChange={(event) => setWords(event.currentTarget.value)}
       />
-      <ScrollArea.Autosize mah="100%" offsetScrollbars type="auto">
-        <Group title="Datasets" empty={datasets.length === 0 ? "No datasets in this project." : undefined}>
-          {datasets.filter(found).map((dataset) => (
+      <ScrollArea.Autosize
+        mah="100%"
+        offsetScrollbars="y"
+        scrollbarSize={8}
+        type="auto"
+        className="flow-palette-list"
+      >
+        <Group title="Datasets" isShown={data.length > 0 || words === ""}>
+          {datasets.length === 0 && <Note>No datasets in this project yet.</Note>}
+          {data.slice(0, DATASETS_SHOWN).map((dataset) => (
             <Item
               key={dataset}
               item={{ kind: "dataset", dataset }}
@@ -46,15 +49,38 @@ export function Palette({ library, datasets, onAdd }: Props) {
               onAdd={onAdd}
             />
           ))}
+          {data.length > DATASETS_SHOWN && <Note>{data.length - DATASETS_SHOWN} more: use the filter.</Note>}
+        </Group>
+        <Group title="Your own" isShown={hasOwn.command || hasOwn.approval}>
+          {hasOwn.command && (
+            <Item
+              item={{ kind: "command" }}
+              label="Command"
+              below="a shell line or a script"
+              help="Run a command or a script of your own."
+              icon={IconCode}
+              onAdd={onAdd}
+            />
+          )}
+          {hasOwn.approval && (
+            <Item
+              item={{ kind: "approval" }}
+              label="Approval"
+              below="wait until somebody agrees"
+              help="Wait until somebody approves."
+              icon={IconUserCheck}
+              onAdd={onAdd}
+            />
+          )}
         </Group>
         {byCategory(components).map(([category, items]) => (
-          <Group key={category} title={CATEGORIES[category] ?? category}>
+          <Group key={category} title={categoryWords(category)} isShown>
             {items.map(({ name, version, title, description }) => (
               <Item
                 key={name}
                 item={{ kind: "component", name, version }}
                 label={title || name}
-                below={`${name}@${version}`}
+                below={name}
                 help={description}
                 icon={IconPackage}
                 onAdd={onAdd}
@@ -62,44 +88,31 @@ export function Palette({ library, datasets, onAdd }: Props) {
             ))}
           </Group>
         ))}
-        <Group title="Custom">
-          {found("command script") && (
-            <Item
-              item={{ kind: "command" }}
-              label="Command"
-              help="Run a script of your own."
-              icon={IconCode}
-              onAdd={onAdd}
-            />
-          )}
-          {found("approval gate") && (
-            <Item
-              item={{ kind: "approval" }}
-              label="Approval"
-              help="Wait until somebody approves."
-              icon={IconUserCheck}
-              onAdd={onAdd}
-            />
-          )}
-        </Group>
+        {words && data.length + components.length === 0 && !hasOwn.command && !hasOwn.approval && (
+          <Note>Nothing matches.</Note>
+        )}
       </ScrollArea.Autosize>
     </Stack>
   );
 }
 
-function Group({ title, empty, children }: { title: string; empty?: string; children: ReactNode }) {
+function Group({ title, isShown, children }: { title: string; isShown: boolean; children: ReactNode }) {
+  if (!isShown) return null;
   return (
-    <div>
+    <section aria-label={title}>
       <Text size="xs" fw={600} c="dimmed" tt="uppercase" mt="sm" mb={2}>
         {title}
       </Text>
-      {empty && (
-        <Text size="xs" c="dimmed">
-          {empty}
-        </Text>
-      )}
       {children}
-    </div>
+    </section>
+  );
+}
+
+function Note({ children }: { children: ReactNode }) {
+  return (
+    <Text size="xs" c="dimmed" py={4}>
+      {children}
+    </Text>
   );
 }
 
@@ -114,20 +127,25 @@ interface ItemProps {
 
 function Item({ item, label, below, help, icon: Picture, onAdd }: ItemProps) {
   return (
-    <NavLink
-      component="button"
-      type="button"
+    <UnstyledButton
       draggable
+      className="flow-palette-item"
       onDragStart={(event) => writeDrag(event.dataTransfer, item)}
       onClick={() => onAdd(item)}
-      label={label}
-      description={below}
       title={help}
       aria-label={`Add ${label}`}
-      leftSection={<Picture size={16} aria-hidden />}
-      px={6}
-      py={4}
-      style={{ borderRadius: "var(--mantine-radius-sm)" }}
-    />
+    >
+      <Picture size={16} aria-hidden />
+      <div>
+        <Text size="sm" lh={1.3}>
+          {label}
+        </Text>
+        {below && (
+          <Text size="xs" c="dimmed" lh={1.3}>
+            {below}
+          </Text>
+        )}
+      </div>
+    </UnstyledButton>
   );
 }

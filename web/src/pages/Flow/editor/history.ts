@@ -15,7 +15,8 @@ interface History {
 export type Change =
   | { do: "edit"; kind: string; at: number; edit: (text: string) => string }
   | { do: "undo" }
-  | { do: "redo" };
+  | { do: "redo" }
+  | { do: "restart"; text: string };
 
 export function startHistory(text: string): History {
   return { text, before: [], after: [], last: { kind: "", at: 0 } };
@@ -24,6 +25,7 @@ export function startHistory(text: string): History {
 export function changeHistory(history: History, change: Change): History {
   const { text, before, after } = history;
   const last = { kind: "", at: 0 };
+  if (change.do === "restart") return startHistory(change.text);
   if (change.do === "undo") {
     const back = before.at(-1);
     return back === undefined
@@ -54,6 +56,8 @@ export interface FlowText {
   edit: (kind: string, edit: (text: string) => string) => void;
   undo: () => void;
   redo: () => void;
+  /** Another text, with nothing to undo. */
+  restart: (text: string) => void;
 }
 
 export function useFlowText(initial: string): FlowText {
@@ -64,6 +68,7 @@ export function useFlowText(initial: string): FlowText {
         change({ do: "edit", kind, at: Date.now(), edit }),
       undo: () => change({ do: "undo" }),
       redo: () => change({ do: "redo" }),
+      restart: (text: string) => change({ do: "restart", text }),
     }),
     [],
   );

@@ -14,7 +14,7 @@ export function nodeHeight(ports: number): number {
 /** Positions of all steps, left to right; those of the file are ignored. */
 export function layoutOf(graph: FlowGraph, height: (step: string) => number): Map<string, [number, number]> {
   const drawn = new Graph();
-  drawn.setGraph({ rankdir: "LR", nodesep: 36, ranksep: 90 });
+  drawn.setGraph({ rankdir: "LR", nodesep: 36, ranksep: 70 });
   drawn.setDefaultEdgeLabel(() => ({}));
   for (const { name } of graph.steps) drawn.setNode(name, { width: NODE_WIDTH, height: height(name) });
   for (const { from, to } of graph.edges) drawn.setEdge(from, to);
@@ -38,4 +38,22 @@ export function positionsOf(
   const made = layoutOf(graph, height);
   for (const step of graph.steps) if (step.position) made.set(step.name, step.position);
   return made;
+}
+
+const GAP = 70;
+
+/** Where a step that is added without a place goes: right of the chosen one, or of all, where nothing stands yet. */
+export function freePlace(
+  taken: ReadonlyMap<string, readonly [number, number]>,
+  beside: string | null,
+): [number, number] {
+  const places = [...taken.values()];
+  if (places.length === 0) return [60, 60];
+  const chosen = beside === null ? undefined : taken.get(beside);
+  const x = (chosen?.[0] ?? Math.max(...places.map(([left]) => left))) + NODE_WIDTH + GAP;
+  const isTaken = (y: number) =>
+    places.some(([left, top]) => Math.abs(left - x) < NODE_WIDTH && Math.abs(top - y) < NODE_HEIGHT + GAP);
+  let y = chosen?.[1] ?? Math.min(...places.map(([, top]) => top));
+  while (isTaken(y)) y += NODE_HEIGHT + GAP;
+  return [x, y];
 }

@@ -3,7 +3,7 @@ import { type Edge, MarkerType } from "@xyflow/react";
 import type { ReactNode } from "react";
 import type { LibraryComponent } from "../../../api/shapes";
 import type { FlowEdge, FlowGraph, FlowStep } from "../../../lib/flow/graph";
-import { IN, OUT } from "./connecting";
+import { AFTER, BEFORE, IN, OUT } from "./connecting";
 import { nodeHeight, positionsOf } from "./layout";
 import { object, portsOf } from "./library";
 import type { StepNodeType } from "./StepNode";
@@ -12,7 +12,6 @@ interface Shown {
   library: readonly LibraryComponent[];
   /** What is wrong with a step, by name. */
   problems: ReadonlyMap<string, string>;
-  selected: string | null;
   isEditable: boolean;
   /** Shown on a step instead of its options: how it goes in a run. */
   footers?: ReadonlyMap<string, ReactNode>;
@@ -27,19 +26,21 @@ export function nodesOf(graph: FlowGraph, shown: Shown): StepNodeType[] {
   const positions = positionsOf(graph, height);
   return graph.steps.map((step) => {
     const [x, y] = positions.get(step.name) ?? [0, 0];
+    const [what, marks, problem] = [whatOf(step), marksOf(step), shown.problems.get(step.name)];
+    const own = ports.get(step.name) ?? { inputs: [], outputs: [], isOpen: false };
     return {
       id: step.name,
       type: "step",
       position: { x, y },
-      selected: step.name === shown.selected,
       ariaLabel: `Step ${step.name}`,
       data: {
         name: step.name,
         kind: step.kind,
-        what: whatOf(step),
-        ports: ports.get(step.name) ?? { inputs: [], outputs: [], isOpen: false },
-        marks: marksOf(step),
-        problem: shown.problems.get(step.name),
+        what,
+        ports: own,
+        marks,
+        problem,
+        looks: JSON.stringify([step.kind, what, marks, problem, own, shown.isEditable]),
         footer: shown.footers?.get(step.name),
         isEditable: shown.isEditable,
       },
@@ -69,26 +70,30 @@ export function marksOf({ kind, value }: FlowStep): string[] {
   return marks;
 }
 
-export function edgesOf(graph: FlowGraph): Edge[] {
+export function edgesOf(graph: FlowGraph, library: readonly LibraryComponent[]): Edge[] {
+  const ports = new Map(
+    graph.steps.map((step) => [step.name, new Set(portsOf(step, library).outputs.map((port) => port.name))]),
+  );
   const seen = new Map<string, Edge>();
   for (const edge of graph.edges) {
-    const drawn = edgeOf(edge);
+    const drawn = edgeOf(edge, ports.get(edge.from));
     if (!seen.has(drawn.id)) seen.set(drawn.id, drawn);
   }
   return [...seen.values()];
 }
 
-function edgeOf(edge: FlowEdge): Edge {
+function edgeOf(edge: FlowEdge, outputs: ReadonlySet<string> | undefined): Edge {
   const isData = edge.kind === "data";
+  const output = edge.output ?? "";
   return {
-    id: isData ? `${edge.to}:${edge.input}` : `${edge.from}→${edge.to}:${edge.kind}`,
+    id: isData ? `${edge.to}:${edge.input}` : `${edge.from}:${output}→${edge.to}:${edge.kind}`,
     source: edge.from,
     target: edge.to,
-    sourceHandle: isData ? OUT + (edge.output ?? "") : "order-out",
-    targetHandle: isData ? IN + edge.input : "order-in",
-    type: isData ? "default" : "smoothstep",
+    sourceHandle: edge.kind !== "order" && outputs?.has(output) ? OUT + output : AFTER,
+    targetHandle: isData ? IN + edge.input : BEFORE,
     className: `flow-edge flow-edge-${edge.kind}`,
-    label: edge.all ? "all" : isData ? undefined : WORDS[edge.kind],
+    label: edge.all && isData ? "all" : WORDS[edge.kind],
+    ariaLabel: `${edge.to} ${MEANING[edge.kind]} ${edge.from}`,
     markerEnd: { type: MarkerType.ArrowClosed, width: 14, height: 14 },
     // Values and conditions are text of a step: they are changed there.
     deletable: isData || edge.kind === "order",
@@ -96,4 +101,10 @@ function edgeOf(edge: FlowEdge): Edge {
   };
 }
 
-const WORDS = { data: undefined, value: "value", condition: "if", order: "after" } as const;
+const WORDS = { data: undefined, value: undefined, condition: "if", order: "after" } as const;
+const MEANING = {
+  data: "reads files of",
+  value: "uses a value of",
+  condition: "depends on a value of",
+  order: "comes after",
+} as const;

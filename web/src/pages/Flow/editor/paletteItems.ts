@@ -1,5 +1,6 @@
 /** What can be dragged onto the canvas, and the step that it becomes. */
 import type { LibraryComponent } from "../../../api/shapes";
+import { CATEGORIES } from "../../Library/categories";
 
 export type PaletteItem =
   | { kind: "dataset"; dataset: string }
@@ -32,19 +33,23 @@ export function stepFor(item: PaletteItem): { name: string; step: Record<string,
     case "command":
       return {
         name: "step",
-        step: { command: ["python", "step.py"], code: "./steps", outputs: { result: { type: "directory" } } },
+        step: {
+          command: ["sh", "-c", "date > $MILL_OUTPUT/result/date.txt"],
+          outputs: { result: { type: "directory" } },
+        },
       };
     case "approval":
       return { name: "approve", step: { approval: { role: "admin", message: "Go on?" } } };
   }
 }
 
-/** Components by category, in the order of their names. */
+/** Components by category, in the order in which a flow uses them. */
 export function byCategory(library: readonly LibraryComponent[]): [string, LibraryComponent[]][] {
   const groups = new Map<string, LibraryComponent[]>();
   const newest = library.filter(
     (one, index) => library.findIndex((other) => other.name === one.name) === index,
   );
   for (const one of newest) groups.set(one.category, [...(groups.get(one.category) ?? []), one]);
-  return [...groups].sort(([a], [b]) => a.localeCompare(b));
+  const place = (category: string) => CATEGORIES.indexOf(category) + 1 || 99;
+  return [...groups].sort(([a], [b]) => place(a) - place(b));
 }

@@ -10,10 +10,26 @@ import type { ComponentParam, Flow } from "../../../api/shapes";
 import { templatesQuery } from "../../../api/templates";
 import { ErrorNotice } from "../../../components/ErrorNotice";
 import { readGraph } from "../../../lib/flow/graph";
-import { ParamField } from "../editor/ParamField";
+import { ParamField } from "../editor/inspector/ParamField";
 
-export function StartFlow({ flow, isChanged }: { flow: Flow; isChanged: boolean }) {
+interface Props {
+  flow: Flow;
+  isChanged: boolean;
+  /** Saves what was changed; null if that was refused. */
+  onSave: () => Promise<Flow | null>;
+}
+
+export function StartFlow({ flow, isChanged, onSave }: Props) {
   const [opened, setOpened] = useState(false);
+  const [isOld, setIsOld] = useState(false);
+  const [isSaving, setIsSaving] = useState(false);
+  const save = () => {
+    setIsSaving(true);
+    void onSave().then((saved) => {
+      setIsSaving(false);
+      if (!saved) setOpened(false);
+    });
+  };
   return (
     <>
       <Button leftSection={<IconPlayerPlay size={16} />} onClick={() => setOpened(true)}>
@@ -25,12 +41,20 @@ export function StartFlow({ flow, isChanged }: { flow: Flow; isChanged: boolean 
         title={`Run ${flow.name}`}
         closeButtonProps={{ "aria-label": "Close" }}
       >
-        {isChanged && (
-          <Text size="sm" c="orange" mb="sm">
-            Version {flow.version} runs. Save first to run what you changed.
-          </Text>
+        {isChanged ? (
+          <Stack>
+            <Text size="sm">Your changes are not saved yet. A run uses a saved version.</Text>
+            <Button loading={isSaving} onClick={save}>
+              Save, then run
+            </Button>
+            <Button variant="default" onClick={() => setIsOld(true)} display={isOld ? "none" : undefined}>
+              Run version {flow.version} as it was saved
+            </Button>
+            {isOld && <Form flow={flow} />}
+          </Stack>
+        ) : (
+          <Form flow={flow} />
         )}
-        <Form flow={flow} />
       </Modal>
     </>
   );

@@ -1,8 +1,9 @@
 /** What is wrong with the flow, each with its place and a hint. */
-import { Alert, Anchor, List, Text } from "@mantine/core";
+import { Anchor, Text } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import type { FlowProblem } from "../../../api/shapes";
-import { plural } from "../../../lib/quantity";
+
+const SHOWN = 100;
 
 /** `steps.train.inputs.images` → `train` */
 export function stepOf(problem: Pick<FlowProblem, "path">): string | null {
@@ -18,37 +19,35 @@ export function problemsByStep(problems: readonly FlowProblem[]): Map<string, st
   return found;
 }
 
-export function ProblemList({
-  problems,
-  onChoose,
-}: {
+interface Props {
   problems: readonly FlowProblem[];
   onChoose: (problem: FlowProblem) => void;
-}) {
-  if (problems.length === 0) return null;
+  onLine: (problem: FlowProblem) => void;
+}
+
+export function Problems({ problems, onChoose, onLine }: Props) {
   return (
-    <Alert
-      color="orange"
-      icon={<IconAlertTriangle size={18} />}
-      title={plural(problems.length, "problem")}
-      p="sm"
-    >
-      <List size="sm" spacing={2}>
-        {problems.slice(0, 20).map((problem, index) => (
-          <List.Item key={index}>
-            <Anchor component="button" type="button" size="sm" onClick={() => onChoose(problem)}>
-              Line {problem.line}
+    <ul className="flow-problems" aria-label="Problems">
+      {problems.slice(0, SHOWN).map((problem, index) => (
+        <li key={index} className="flow-problem">
+          <IconAlertTriangle size={14} color="var(--mantine-color-orange-7)" aria-hidden />
+          <div>
+            <Anchor component="button" type="button" size="sm" ta="left" onClick={() => onChoose(problem)}>
+              {problem.message}
             </Anchor>
-            : {problem.message}{" "}
             {problem.hint && (
               <Text span size="sm" c="dimmed">
+                {" "}
                 {problem.hint}
               </Text>
             )}
-          </List.Item>
-        ))}
-      </List>
-      {problems.length > 20 && <Text size="sm">{problems.length - 20} more.</Text>}
-    </Alert>
+          </div>
+          <Anchor component="button" type="button" size="xs" ml="auto" onClick={() => onLine(problem)}>
+            line {problem.line}
+          </Anchor>
+        </li>
+      ))}
+      {problems.length > SHOWN && <li>{problems.length - SHOWN} more.</li>}
+    </ul>
   );
 }
