@@ -134,3 +134,7 @@ export type Refused = Schemas["Refused"];
 export type VolumeChange = Schemas["VolumeChange"];
 export type VolumePlan = Schemas["VolumePlan"];
 export type VolumeUsage = Schemas["VolumeUsage"];
+export type RunKeys = Schemas["RunKeys"];
+export type RunGroup = Schemas["RunGroup"];
+export type SavedView = Schemas["SavedView"];
+export type SavedViewPut = Schemas["SavedViewPut"];

@@ -13,7 +13,13 @@ export function useRoomBelow(element: RefObject<HTMLElement | null>, isThere: bo
     };
     measure();
     window.addEventListener("resize", measure);
-    return () => window.removeEventListener("resize", measure);
+    // What stands above may come and go.
+    const observer = new ResizeObserver(measure);
+    observer.observe(document.body);
+    return () => {
+      window.removeEventListener("resize", measure);
+      observer.disconnect();
+    };
   }, [element, isThere]);
   return room;
 }

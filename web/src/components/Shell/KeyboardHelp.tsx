@@ -14,6 +14,7 @@ const ALWAYS: readonly (readonly [string, string])[] = [
   ["j", "Next row"],
   ["k", "Previous row"],
   ["x", "Select row"],
+  ["c", "Compare selected runs"],
   ["?", "This help"],
   ["Esc", "Close"],
 ];

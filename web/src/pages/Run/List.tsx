@@ -1,135 +1,193 @@
-import { Group, Paper, Switch, Text } from "@mantine/core";
-import { IconTimeline } from "@tabler/icons-react";
+import { Button, Group, Select, Switch, Text } from "@mantine/core";
+import { IconFileTypeCsv, IconTimeline } from "@tabler/icons-react";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { createColumnHelper } from "@tanstack/react-table";
-import { runPages } from "../../api/runs";
-import type { Run } from "../../api/shapes";
-import { DataTable } from "../../components/DataTable";
-import { Duration } from "../../components/Duration";
+import { useMemo, useState } from "react";
+import { ApiError } from "../../api/problem";
+import { runCountQuery, runKeysQuery, someRuns } from "../../api/runs";
 import { EmptyState } from "../../components/EmptyState";
-import { Filter } from "../../components/Filter";
+import { notifyWarning, tell } from "../../components/notify";
 import { PageHeader } from "../../components/PageHeader";
-import { Pages } from "../../components/Pages";
-import { ProjectLink } from "../../components/ProjectLink";
 import { ProjectSelect } from "../../components/ProjectSelect";
-import { Status } from "../../components/Status";
-import { TextLink } from "../../components/TextLink";
-import { Time } from "../../components/Time";
-import { formatMetric } from "../../lib/metric";
-import { ChosenBar, ChosenRuns, RunChoice } from "./parts/ChosenRuns";
-import { startOf } from "./parts/start";
+import { WaitingRows } from "../../components/Waiting";
+import { plural } from "../../lib/quantity";
+import { NewJobButton } from "../Job/parts/NewJobButton";
+import { ColumnPicker } from "./list/ColumnPicker";
+import { csvOf, saveFile } from "./list/exporting";
+import { FilterBox } from "./list/FilterBox";
+import { defaultFields, type Field, readFields, writeFields, writeKey } from "./list/fields";
+import { RunPages } from "./list/RunPages";
+import { Views } from "./list/Views";
+import type { RunListSearch } from "./search";
 
 const route = getRouteApi("/in/runs");
-const column = createColumnHelper<Run>();
+/** A file with more is written by the command line. */
+const MOST_EXPORTED = 10_000;
 
-const COLUMNS = [
-  column.display({ id: "chosen", header: "Select", cell: ({ row }) => <RunChoice run={row.original} /> }),
-  column.accessor("name", { header: "Name", cell: ({ row }) => <RunLink run={row.original} /> }),
-  column.accessor((run) => run.job_state ?? run.state, {
-    id: "state",
-    header: "State",
-    cell: ({ getValue }) => <Status state={getValue()} />,
-  }),
-  column.accessor("experiment", { header: "Experiment" }),
-  column.accessor("project", {
-    header: "Project",
-    cell: ({ getValue }) => <ProjectLink project={getValue()} />,
-  }),
-  column.accessor("created_by", { header: "User" }),
-  column.accessor((run) => startOf(run) ?? "", {
-    id: "started_at",
-    header: "Started",
-    cell: ({ row }) => <Time at={startOf(row.original)} />,
-  }),
-  column.display({
-    id: "duration",
-    header: "Duration",
-    cell: ({ row }) => <Duration start={startOf(row.original)} end={row.original.ended_at} />,
-  }),
-  column.display({ id: "metrics", header: "Metrics", cell: ({ row }) => <Metrics run={row.original} /> }),
-];
-
+/** All runs: what is asked for, chosen and shown is in the address. */
 export function RunList() {
-  const { page, chosen, ...filter } = route.useSearch();
-  const ids = chosen?.split(",") ?? [];
+  const { page, ...search } = route.useSearch();
   const navigate = route.useNavigate();
-  const change = (part: Partial<typeof filter>) =>
-    navigate({ search: { ...filter, chosen, ...part }, replace: true });
-  const choose = (next: string[]) =>
-    navigate({ search: { ...filter, page, chosen: next.join(",") || undefined }, replace: true });
-  const narrowed = filter.project || filter.experiment || filter.filter || filter.deleted;
+  const change = (part: Partial<RunListSearch>) =>
+    void navigate({ search: { ...search, ...part }, replace: true });
+  const { project, experiment, filter, deleted } = search;
+  const keys = useQuery({
+    ...runKeysQuery({ project, experiment, deleted }),
+    placeholderData: keepPreviousData,
+  });
+  const count = useQuery(runCountQuery({ project, experiment, deleted, filter }));
+  const fields = useMemo(
+    () => (search.columns === undefined ? defaultFields(keys.data) : readFields(search.columns)),
+    [search.columns, keys.data],
+  );
+  const setFields = (next: Field[] | undefined) =>
+    change({ columns: next && (writeFields(next) || "state") });
+  const wrong = isAboutFilter(count.error) ? count.error : null;
+  const groups = groupsOf(keys.data, search.group);
   return (
     <>
-      <PageHeader title="Runs" />
-      <Group mb="md">
-        <Filter
-          label="Experiment"
-          value={filter.experiment ?? ""}
-          onChange={(experiment) => change({ experiment: experiment || undefined })}
+      <PageHeader
+        title="Runs"
+        below={
+          <Text size="sm" c="dimmed" aria-live="polite">
+            {count.data === undefined || wrong ? "\u00a0" : plural(count.data, "run")}
+          </Text>
+        }
+        actions={
+          <>
+            {project && (
+              <Views
+                project={project}
+                search={search}
+                columns={writeFields(fields)}
+                onShow={(held, view) =>
+                  void navigate({ search: { project, deleted, chosen: search.chosen, ...held, view } })
+                }
+              />
+            )}
+            <ColumnPicker fields={fields} keys={keys.data} onChange={setFields} />
+            <ExportAll search={search} fields={fields} count={count.data ?? 0} />
+            <NewJobButton project={project} />
+          </>
+        }
+      />
+      <Group mb="md" align="flex-start">
+        <FilterBox
+          value={filter ?? ""}
+          keys={keys.data}
+          error={wrong}
+          onChange={(text) => change({ filter: text })}
         />
-        <Filter
-          label="Filter: metrics.acc > 0.9"
-          value={filter.filter ?? ""}
-          onChange={(text) => change({ filter: text.trim() || undefined })}
+        <Select
+          aria-label="Experiment"
+          placeholder="Experiment"
+          flex="0 1 180px"
+          miw={140}
+          searchable
+          clearable
+          clearButtonProps={{ "aria-label": "All experiments" }}
+          data={optionsOf(keys.data?.experiments, experiment)}
+          value={experiment ?? null}
+          onChange={(value) => change({ experiment: value ?? undefined })}
         />
-        <Filter
-          label="Sort: metrics.acc desc"
-          value={filter.sort ?? ""}
-          onChange={(text) => change({ sort: text.trim() || undefined })}
+        <Select
+          aria-label="Group by"
+          placeholder="Group by"
+          flex="0 1 180px"
+          miw={140}
+          searchable
+          clearable
+          clearButtonProps={{ "aria-label": "Do not group" }}
+          limit={100}
+          data={groups}
+          value={search.group ?? null}
+          onChange={(value) => change({ group: value ?? undefined })}
         />
-        <ProjectSelect value={filter.project} onChange={(project) => change({ project })} />
+        <ProjectSelect value={project} onChange={() => change({ project: undefined, view: undefined })} />
         <Switch
           label="Bin"
-          checked={!!filter.deleted}
-          onChange={(event) => change({ deleted: event.currentTarget.checked || undefined })}
+          mt={8}
+          checked={!!deleted}
+          onChange={(event) =>
+            change({ deleted: event.currentTarget.checked || undefined, chosen: undefined })
+          }
         />
       </Group>
-      <Pages
-        list={`runs ${JSON.stringify(filter)}`}
-        query={runPages(filter)}
-        page={page}
-        onTurn={(number) => navigate({ search: { ...filter, chosen, page: number } })}
-        inOrder={!filter.sort}
-        empty={narrowed ? <Text>No matching runs.</Text> : <NoRuns />}
-      >
-        {(runs) => (
-          <ChosenRuns value={{ ids, project: filter.project ?? projectOf(runs, ids), onChange: choose }}>
-            <ChosenBar />
-            <Paper withBorder>
-              <DataTable label="Runs" rows={runs} columns={COLUMNS} rowId={(run) => run.id} />
-            </Paper>
-          </ChosenRuns>
-        )}
-      </Pages>
+      {search.columns === undefined && keys.isPending ? (
+        <WaitingRows />
+      ) : wrong ? (
+        <Text size="sm">Correct the filter to see runs.</Text>
+      ) : (
+        <RunPages
+          search={search}
+          page={page}
+          fields={fields}
+          keys={keys.data}
+          onSearch={change}
+          onFields={setFields}
+          onTurn={(number) => void navigate({ search: { ...search, page: number } })}
+          empty={experiment || filter || deleted ? <Text>No matching runs.</Text> : <NoRuns />}
+        />
+      )}
     </>
   );
 }
 
-function projectOf(runs: readonly Run[], ids: readonly string[]): string | undefined {
-  return runs.find((run) => ids.includes(run.id))?.project;
+interface ExportProps {
+  search: RunListSearch;
+  fields: readonly Field[];
+  count: number;
 }
 
-function RunLink({ run }: { run: Run }) {
+/** Everything that matches, as a file. */
+function ExportAll({ search, fields, count }: ExportProps) {
+  const [busy, setBusy] = useState(false);
+  const { project, experiment, filter, sort, deleted } = search;
+  const write = () => {
+    setBusy(true);
+    const asked = { project, experiment, filter, sort, deleted, columns: writeFields(fields) };
+    void tell(someRuns(asked, MOST_EXPORTED), (runs) => {
+      saveFile(`runs${project ? `-${project}` : ""}.csv`, csvOf(runs, fields));
+      if (count > runs.length) {
+        notifyWarning(
+          `The first ${plural(runs.length, "run")} were written. For all, use: mill run export runs.csv`,
+        );
+      }
+    }).finally(() => setBusy(false));
+  };
   return (
-    <TextLink
-      to="/projects/$project/runs/$run"
-      params={{ project: run.project, run: run.id }}
-      size="sm"
-      fw={600}
-      className="row-name"
+    <Button
+      variant="default"
+      leftSection={<IconFileTypeCsv size={16} aria-hidden />}
+      loading={busy}
+      disabled={count === 0}
+      onClick={write}
     >
-      {run.name}
-    </TextLink>
+      Export
+    </Button>
   );
 }
 
-function Metrics({ run }: { run: Run }) {
-  const shown = Object.entries(run.metrics).slice(0, 3);
-  return (
-    <Text size="sm" className="mono">
-      {shown.map(([key, value]) => `${key} ${formatMetric(value)}`).join("  ")}
-    </Text>
-  );
+type Keys = { params: { key: string }[]; tags: { key: string }[] } | undefined;
+
+function groupsOf(keys: Keys, chosen: string | undefined): string[] {
+  const known = [
+    "experiment",
+    "state",
+    "user",
+    ...(keys?.params ?? []).map(({ key }) => `params.${writeKey(key)}`),
+    ...(keys?.tags ?? []).map(({ key }) => `tags.${writeKey(key)}`),
+  ];
+  return optionsOf(known, chosen);
+}
+
+/** With the chosen one, also if no run has it any more. */
+function optionsOf(known: readonly string[] | undefined, chosen: string | undefined): string[] {
+  return [...new Set([...(known ?? []), ...(chosen ? [chosen] : [])])];
+}
+
+function isAboutFilter(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 400;
 }
 
 function NoRuns() {

@@ -8,6 +8,12 @@ export interface RunListSearch {
   filter?: string;
   /** `metrics.acc desc`. */
   sort?: string;
+  /** `state, params.lr, min(metrics.loss)`; what is usual without. */
+  columns?: string;
+  /** What runs are grouped by: `params.lr`. */
+  group?: string;
+  /** The saved view it began with, by id. */
+  view?: string;
   deleted?: true;
   /** Ids of the selected runs, with commas between. */
   chosen?: string;
@@ -19,6 +25,9 @@ export function readRunSearch(raw: Record<string, unknown>): RunListSearch {
     experiment: text(raw, "experiment"),
     filter: text(raw, "filter"),
     sort: text(raw, "sort"),
+    columns: text(raw, "columns"),
+    group: text(raw, "group"),
+    view: text(raw, "view"),
     deleted: flag(raw, "deleted"),
     chosen: text(raw, "chosen"),
   };

@@ -1,0 +1,47 @@
+import { Text } from "@mantine/core";
+import type { Run } from "../../../api/shapes";
+import { Duration } from "../../../components/Duration";
+import { Status } from "../../../components/Status";
+import { TextLink } from "../../../components/TextLink";
+import { Time } from "../../../components/Time";
+import { formatMetric } from "../../../lib/metric";
+import { startOf } from "../parts/start";
+import { cellOf, type Field } from "./fields";
+
+export function RunLink({ run }: { run: Run }) {
+  return (
+    <TextLink
+      to="/projects/$project/runs/$run"
+      params={{ project: run.project, run: run.id }}
+      size="sm"
+      fw={600}
+      truncate
+      display="block"
+      title={run.name}
+    >
+      {run.name}
+    </TextLink>
+  );
+}
+
+/** One value of a run. */
+export function RunCell({ run, field }: { run: Run; field: Field }) {
+  if (field.kind === "attributes") {
+    if (field.key === "state") return <Status state={run.job_state ?? run.state} />;
+    if (field.key === "started_at") return <Time at={startOf(run)} />;
+    if (field.key === "ended_at") return <Time at={run.ended_at} />;
+    if (field.key === "duration") return <Duration start={startOf(run)} end={run.ended_at} />;
+  }
+  return <Value value={cellOf(run, field)} />;
+}
+
+export function Value({ value }: { value: string | number | null }) {
+  if (value === null)
+    return (
+      <Text span inherit c="dimmed">
+        –
+      </Text>
+    );
+  if (typeof value === "number") return <span className="number">{formatMetric(value)}</span>;
+  return <span title={value.length > 24 ? value : undefined}>{value.slice(0, 300)}</span>;
+}
