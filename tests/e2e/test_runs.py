@@ -79,7 +79,7 @@ def test_runs_are_narrowed_ordered_saved_and_compared(screen: Screen, tmp_path: 
     page.get_by_role("menuitem", name="Save this view").click()
     page.get_by_label("Name").fill("Small rates")
     page.get_by_role("button", name="Save", exact=True).click()
-    page.get_by_role("button", name="Small rates").wait_for()
+    page.get_by_role("button", name="Small rates", exact=True).wait_for()
     screen.open("/runs?project=default")
     page.get_by_role("button", name="Views").click()
     page.get_by_role("menuitem", name="Small rates").click()

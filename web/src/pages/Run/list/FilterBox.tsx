@@ -1,6 +1,6 @@
 import { ActionIcon, Box, Combobox, Text, TextInput, useCombobox } from "@mantine/core";
 import { IconFilter, IconX } from "@tabler/icons-react";
-import { useRef, useState } from "react";
+import { useLayoutEffect, useRef, useState } from "react";
 import { ApiError } from "../../../api/problem";
 import type { RunKeys } from "../../../api/shapes";
 import { complete, completionOf, conditionOf } from "./completion";
@@ -19,6 +19,13 @@ export function FilterBox({ value, onChange, keys, error }: Props) {
   const [given, setGiven] = useState(value);
   const [cursor, setCursor] = useState(value.length);
   const input = useRef<HTMLInputElement>(null);
+  /** Where the cursor belongs once the text is drawn: at once, so that what is typed next stands there. */
+  const placed = useRef<number | null>(null);
+  useLayoutEffect(() => {
+    if (placed.current === null) return;
+    input.current?.setSelectionRange(placed.current, placed.current);
+    placed.current = null;
+  });
   const box = useCombobox();
   // Taken over where it changed from elsewhere: a view, a group, the browser's back button.
   if (given !== value) {
@@ -36,7 +43,7 @@ export function FilterBox({ value, onChange, keys, error }: Props) {
     const [after, place] = complete(text, offered, option);
     setText(after);
     setCursor(place);
-    requestAnimationFrame(() => input.current?.setSelectionRange(place, place));
+    placed.current = place;
   };
   return (
     <Box flex="1 1 340px" maw={720}>
