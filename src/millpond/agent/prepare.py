@@ -80,8 +80,7 @@ def prepare(
         copy_writable(code, work)
     for name in (OUTPUT, CHECKPOINT, TEMPORARY):
         (directory / name).mkdir()
-    if desired.spec.step is not None:
-        step_folder.make(desired.spec.step, output=directory / OUTPUT, temporary=directory / TEMPORARY)
+    step_folder.make(desired.spec, output=directory / OUTPUT, temporary=directory / TEMPORARY)
     restore(directory / CHECKPOINT)
     renew(directory, renewed)
     mounts = mounts_of(desired, inputs)
@@ -181,8 +180,6 @@ def environment(
         said["MILL_CPUS"] = str(desired.spec.cpu)
     if desired.spec.memory_bytes:
         said["MILL_MEMORY_BYTES"] = str(desired.spec.memory_bytes)
-    if desired.spec.params:
-        said["MILL_PARAMS"] = json.dumps(dict(desired.spec.params))
     if desired.spec.pinned:
         pins = {f"{one.dataset}@{one.ref}": one.commit_id for one in desired.spec.inputs}
         said["MILL_PINNED"] = json.dumps(pins)

@@ -1,4 +1,4 @@
-"""What the process of a flow's step finds and leaves: files and variables, the same on every driver (docs/flows.md)."""
+"""What a job with parameters finds, and what a flow's step leaves: the same files on every driver (docs/flows.md)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from millpond.decide.flows.outputs import MAX_VALUE_BYTES, StepOutcome, folders_to_make, outcome_of
 from millpond.model.job_spec import JobSpec, JobStep
@@ -15,20 +16,23 @@ PARAMS = "mill-params.json"
 VALUES = "mill-values.json"
 
 
-def make(step: JobStep, *, output: Path, temporary: Path) -> None:
-    """Write the parameters and make the folders of its outputs."""
-    (temporary / PARAMS).write_text(json.dumps(dict(step.params), indent=1), "utf-8")
-    for name in folders_to_make(step.outputs):
+def make(spec: JobSpec, *, output: Path, temporary: Path) -> None:
+    """Write the parameters, if it has any, and make the folders of a step's outputs."""
+    params = _params(spec)
+    if params is not None:
+        (temporary / PARAMS).write_text(json.dumps(dict(params), indent=1), "utf-8")
+    for name in folders_to_make(spec.step.outputs if spec.step else ()):
         (output / name).mkdir()
 
 
 def variables(spec: JobSpec, inputs: Mapping[str, Path], temporary: Path) -> dict[str, str]:
-    """Of a step; none for other jobs. `inputs`: where commits lie, as the job sees it."""
+    """Of a job with parameters, and of a step. `inputs`: where commits lie, as the job sees it."""
+    found = {"MILL_PARAMS": str(temporary / PARAMS)} if _params(spec) is not None else {}
     step = spec.step
     if step is None:
-        return {}
+        return found
     return {
-        "MILL_PARAMS": str(temporary / PARAMS),
+        **found,
         "MILL_VALUES": str(temporary / VALUES),
         "MILL_STEP": step.name,
         "MILL_FLOW_RUN": step.run,
@@ -42,6 +46,11 @@ def outcome(step: JobStep, *, output: Path, temporary: Path) -> StepOutcome:
     """What it made, once its command has ended well. Links of the job are not followed."""
     made = {one.name for one in step.outputs if _made(output, one.name)}
     return outcome_of(step.outputs, _read(temporary / VALUES), made)
+
+
+def _params(spec: JobSpec) -> Mapping[str, Any] | None:
+    """A step has parameters even if they are none; any other job only if it was given some."""
+    return spec.step.params if spec.step else spec.params or None
 
 
 def _made(output: Path, name: str) -> bool:

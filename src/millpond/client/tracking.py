@@ -162,12 +162,12 @@ def _opened(run: Run) -> Run:
 
 
 def params_from_outside(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
-    """What MILL_PARAMS holds: a JSON object, or the path of a file with one. Empty, with a word, if it is neither."""
-    text = environ.get("MILL_PARAMS", "").strip()
-    if not text:
+    """The JSON object in the file that MILL_PARAMS names. Empty, with a word, if it cannot be read."""
+    path = environ.get("MILL_PARAMS", "")
+    if not path:
         return {}
     try:
-        found = json.loads(text if text.startswith("{") else Path(text).read_text("utf-8"))
+        found = json.loads(Path(path).read_text("utf-8"))
     except (OSError, ValueError) as error:
         sys.stderr.write(f"millpond: MILL_PARAMS is ignored, it cannot be read: {error}\n")
         return {}

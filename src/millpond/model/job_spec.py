@@ -203,7 +203,7 @@ class JobSpec:
     # Of its run: the experiment it belongs to, and its tags.
     experiment: Annotated[str, Len(1, 200)] | None = field(default=None, metadata=_UNPLACED)
     tags: Mapping[str, str] = field(default_factory=dict, metadata=_UNPLACED)
-    # Parameters that its script finds in MILL_PARAMS, where `Run.params` reads them.
+    # Parameters that its script finds in the file that MILL_PARAMS names, where `Run.params` reads them.
     params: Annotated[Mapping[str, Any], MaxLen(1000)] = field(default_factory=dict, metadata=_UNPLACED)
     # Where its script names a ref of an input itself, it reads the input's commit, though the ref has moved on.
     pinned: bool = field(default=False, metadata=_UNPLACED)

@@ -14,6 +14,8 @@ import pytest
 from millpond.agent.keeper.clock import boot_id
 from millpond.agent.prepare import environment, prepare
 from millpond.agent.spec import Mount, read_spec
+from millpond.client.tracking import params_from_outside
+from millpond.model.job_spec import JobStep, StepOutput
 from millpond.testing.agents import a_fill, a_placement, an_input
 from millpond.wire.desired import DesiredMount, DesiredPlacement
 
@@ -164,3 +166,17 @@ def test_an_interrupted_preparation_is_begun_anew(tmp_path: Path) -> None:
     (directory / "work" / "half").mkdir(parents=True)
     prepare(directory, a_placement(), server="http://mill", code=None, inputs={}, renewed=0.0)
     assert list((directory / "work").iterdir()) == []
+
+
+def test_parameters_lie_in_a_file_of_steps_and_other_jobs_alike(tmp_path: Path) -> None:
+    step = JobStep("run", "train", 3, {"lr": 0.1}, (StepOutput("model", "model"), StepOutput("n", "int")))
+    for number, given in enumerate(({"params": {"lr": 0.1}}, {"step": step})):
+        directory = tmp_path / str(number)
+        prepare(directory, a_placement(**given), server="", code=None, inputs={}, renewed=0.0)
+        spec = read_spec(directory)
+        assert spec is not None
+        said = spec.env
+        assert params_from_outside(said) == {"lr": 0.1} and Path(said["MILL_PARAMS"]).parent == directory / "tmp"
+    assert sorted(path.name for path in (directory / "output").iterdir()) == ["model"]
+    assert (said["MILL_STEP"], said["MILL_INDEX"], said["MILL_FLOW_RUN"]) == ("train", "3", "run")
+    assert "MILL_PARAMS" not in env_of(a_placement()) and params_from_outside({}) == {}

@@ -46,7 +46,7 @@ def with_params(job: JobSpec, params: Params) -> JobSpec:
 def job_of(search: Search, trial: Trial) -> JobSpec:
     """What is submitted for a trial. Unless the job names an experiment, that of its run is called like the search.
 
-    Its script finds the parameters in its command, and in MILL_PARAMS as well.
+    Its script finds the parameters in its command, and in the file that MILL_PARAMS names.
     """
     job = with_params(search.spec.job, trial.params)
     tags = {**job.tags, SEARCH_TAG: search.id, TRIAL_TAG: str(trial.number)}
