@@ -1,4 +1,4 @@
-"""Everything back from the lake into an empty database: projects, datasets, refs, commits, pages, packs.
+"""Everything back from the lake into an empty database: projects, datasets, refs, commits, pages, packs, flows.
 
 People and roles are not in the lake. A lake that is damaged gives back the rest, and says what is wrong. Cut off at
 any moment, it can be run again, and no server starts on the database before it is done.
@@ -21,7 +21,7 @@ from millpond.lake.keys import ProjectKeys
 from millpond.model.dataset import Commit, Dataset, Ref
 from millpond.model.people import SYSTEM, Project
 from millpond.services.deps import Deps
-from millpond.services.lake import lake_owner, reindex_models
+from millpond.services.lake import lake_owner, reindex_flows, reindex_models
 from millpond.services.lake.reindex_commits import FoundCommits
 from millpond.services.lake.reindex_history import History, Say, read_histories
 from millpond.services.lake.reindex_pages import PageIndexer
@@ -110,6 +110,7 @@ class ProjectIndexer:
                 written = replace(history, dataset=replace(history.dataset, project=name))
                 self._add_dataset(written, pages, update=update)
         pages.add_leftovers()
+        reindex_flows.index(self.deps, self.project_id, self.say)
         self.done.pages += pages.pages
         self.done.packs += pages.packs
 
