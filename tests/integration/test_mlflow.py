@@ -109,10 +109,19 @@ def test_numbers_may_be_texts(maria: httpx.Client) -> None:
 @pytest.mark.parametrize(
     ("path", "body"),
     [
-        ("runs/log-metric", {"key": "m", "value": "word"}),
-        ("runs/log-metric", {"key": "m", "value": 1, "step": 2**63}),
+        ("runs/log-metric", {"key": "m", "value": "word", "timestamp": 1}),
+        ("runs/log-metric", {"key": "m", "value": 1, "timestamp": 1, "step": 2**63}),
         ("runs/log-metric", {"value": 1}),
         ("runs/log-metric", {"key": "m"}),
+        ("runs/log-metric", {"key": "m", "value": 1}),
+        ("runs/log-metric", {"key": 3, "value": 1, "timestamp": 1}),
+        ("runs/log-metric", {"run_id": 3, "key": "m", "value": 1, "timestamp": 1}),
+        ("runs/log-batch", {"metrics": "x"}),
+        ("runs/log-inputs", {"datasets": [{"dataset": {}}]}),
+        ("runs/log-inputs", {"models": [{}]}),
+        ("runs/set-tag", {"key": "k", "value": 3}),
+        ("runs/search", {"experiment_ids": ["0"], "max_results": 10**6}),
+        ("experiments/search-datasets", {"experiment_ids": []}),
         ("runs/log-batch", {"metrics": ["x"]}),
         ("runs/log-batch", {"params": [{"key": "p", "value": "1"}, {"key": "p", "value": "2"}]}),
         ("runs/log-parameter", {"value": "x"}),
@@ -131,10 +140,91 @@ def test_bad_input_is_answered_in_mlflows_shape(maria: httpx.Client, path: str, 
 def test_a_batch_is_all_or_nothing(maria: httpx.Client) -> None:
     run = create(maria)
     maria.post(f"{API}/runs/log-parameter", json={"run_id": run, "key": "lr", "value": "1"})
-    body = {"run_id": run, "metrics": [{"key": "m", "value": 1}], "params": [{"key": "lr", "value": "2"}]}
+    body = {
+        "run_id": run,
+        "metrics": [{"key": "m", "value": 1, "timestamp": 5}],
+        "params": [{"key": "lr", "value": "2"}],
+    }
     assert maria.post(f"{API}/runs/log-batch", json=body).status_code == 400
     data = maria.get(f"{API}/runs/get", params={"run_id": run}).json()["run"]["data"]
     assert (data["metrics"], data["params"]) == ([], [{"key": "lr", "value": "1"}])
+
+
+def test_histories_of_several_runs(maria: httpx.Client) -> None:
+    runs = [create(maria), create(maria)]
+    for run in runs:
+        metrics = [{"key": "m", "value": step, "timestamp": 1, "step": step} for step in range(10)]
+        assert maria.post(f"{API}/runs/log-batch", json={"run_id": run, "metrics": metrics}).status_code == 200
+
+    def steps(path: str, **fields: Any) -> list[tuple[str, int]]:
+        answer = maria.get(f"{API}/metrics/{path}", params={"metric_key": "m", **fields})
+        assert answer.status_code == 200, answer.text
+        return [(one["run_id"], one["step"]) for one in answer.json()["metrics"]]
+
+    first = [(run, step) for run in runs for step in (0, 1)]
+    assert steps("get-history-bulk", run_id=runs, max_results=2) == first
+    spread = [(run, step) for run in runs for step in (0, 2, 4, 6, 9)]
+    assert steps("get-history-bulk-interval", run_ids=runs, max_results=5) == spread
+    assert steps("get-history-bulk-interval", run_ids=runs[:1], start_step=3, end_step=4) == [
+        (runs[0], 3),
+        (runs[0], 4),
+    ]
+    for wrong in ({}, {"run_ids": runs, "start_step": 1}, {"run_ids": runs, "start_step": 2, "end_step": 1}):
+        answer = maria.get(f"{API}/metrics/get-history-bulk-interval", params={"metric_key": "m", **wrong})
+        assert (answer.status_code, answer.json()["error_code"]) == (400, "INVALID_PARAMETER_VALUE")
+
+
+def test_inputs_of_runs_are_found(maria: httpx.Client) -> None:
+    number = maria.post(f"{API}/experiments/create", json={"name": "with inputs"}).json()["experiment_id"]
+    run = create(maria, experiment_id=number)
+    dataset = {"name": "x-ray", "digest": "d1", "source_type": "s3", "source": "s3://b"}
+    tags = [{"key": "mlflow.data.context", "value": "training"}]
+    body = {"run_id": run, "datasets": [{"dataset": dataset, "tags": tags}], "models": [{"model_id": "m-1"}]}
+    assert maria.post(f"{API}/runs/log-inputs", json=body).status_code == 200
+    maria.post(f"{API}/runs/set-tag", json={"run_id": run, "key": "mlflow.note.content", "value": "why"})
+    (found,) = maria.post(f"{API}/runs/search", json={"experiment_ids": [number]}).json()["runs"]
+    assert found["inputs"] == {
+        "dataset_inputs": [{"dataset": dataset, "tags": tags}],
+        "model_inputs": [{"model_id": "m-1"}],
+    }
+    assert {"key": "mlflow.note.content", "value": "why"} in found["data"]["tags"]
+    summaries = maria.post(f"{API}/experiments/search-datasets", json={"experiment_ids": [number]}).json()
+    assert summaries["dataset_summaries"] == [
+        {"experiment_id": number, "name": "x-ray", "digest": "d1", "context": "training"}
+    ]
+
+
+def test_files_by_the_addresses_of_mlflows_page(maria: httpx.Client) -> None:
+    run, base = create(maria), "/mlflow/default"
+    sent = maria.post(
+        f"{base}/ajax-api/2.0/mlflow/upload-artifact", params={"run_uuid": run, "path": "a.txt"}, content="a"
+    )
+    assert sent.status_code == 200, sent.text
+    assert maria.get(f"{base}/get-artifact", params={"run_id": run, "path": "a.txt"}).text == "a"
+    for path in ("../a.txt", "/etc/passwd", "a\0b"):
+        answer = maria.get(f"{base}/get-artifact", params={"run_id": run, "path": path})
+        assert answer.status_code == 400, path
+    assert httpx.get(f"{maria.base_url}{base}/get-artifact", params={"run_id": run, "path": "a.txt"}).status_code == 401
+
+
+def test_values_that_are_too_large_are_refused_and_nothing_is_lost(maria: httpx.Client) -> None:
+    run = create(maria)
+    for path, body in (
+        ("runs/log-parameter", {"key": "p", "value": "x" * 10_000_000}),
+        ("runs/set-tag", {"key": "t", "value": "x" * 10_000_000}),
+        ("runs/log-batch", {"params": [{"key": "a", "value": "1"}, {"key": "b", "value": "x" * 10_000_000}]}),
+    ):
+        answer = maria.post(f"{API}/{path}", json={"run_id": run, **body})
+        assert (answer.status_code, answer.json()["error_code"]) == (413, "INVALID_PARAMETER_VALUE"), answer.text[:200]
+    data = maria.get(f"{API}/runs/get", params={"run_id": run}).json()["run"]["data"]
+    assert (data["params"], data["metrics"]) == ([], [])
+
+
+def test_clients_of_other_versions_are_answered(maria: httpx.Client) -> None:
+    headers = {"User-Agent": "mlflow-python-client/1.30.0", "X-MLflow-Client-Version": "99.0"}
+    assert maria.get(f"{API}/experiments/get", params={"experiment_id": "0"}, headers=headers).status_code == 200
+    older = maria.get("/mlflow/default/api/2.0/preview/mlflow/experiments/get", params={"experiment_id": "0"})
+    assert older.json()["experiment"]["name"] == "Default"
 
 
 @pytest.mark.parametrize("body", [b"{", b"[]", b'"x"', b"\xff"])
@@ -171,7 +261,7 @@ def test_who_may_call(server: RunningServer, maria: httpx.Client) -> None:
     assert status(Authorization=f"Bearer {server.token_of('stranger')}") == (404, "RESOURCE_DOES_NOT_EXIST")
     token = server.token_of("viewer")
     assert status(Authorization=f"Bearer {token}") == (200, "")
-    body = {"run_id": run, "key": "m", "value": 1}
+    body = {"run_id": run, "key": "m", "value": 1, "timestamp": 1}
     answer = httpx.post(f"{server.url}{API}/runs/log-metric", json=body, headers={"Authorization": f"Bearer {token}"})
     assert (answer.status_code, answer.json()["error_code"]) == (403, "PERMISSION_DENIED")
 

@@ -134,8 +134,8 @@ def test_a_wrong_filter_names_the_word(maria: httpx.Client) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["/etc/passwd", "file:///etc/passwd", "", "s3://b/../c", "s3://b/%2e%2e/c", "mlflow-artifacts:/other/x/artifacts/m",
-     "models:/", "models:/nothing", "s3://" + "x" * 5000, "s3://a\nb"],
+    ["/etc/passwd", "file:///etc/passwd", "", "s3://b/../c", "s3://b/%2e%2e/c",
+     "mlflow-artifacts:/default/x/artifacts/m", "models:/", "models:/nothing", "s3://" + "x" * 5000, "s3://a\nb"],
 )  # fmt: skip
 def test_sources_that_cannot_be_registered(maria: httpx.Client, source: str) -> None:
     call(maria, "POST", "registered-models/create", name=f"m{abs(hash(source))}")

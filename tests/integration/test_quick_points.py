@@ -134,7 +134,8 @@ def test_what_is_unusual_is_answered_by_the_ordinary_routes(server: RunningServe
     assert maria.delete(f"{RUNS}/{run}").status_code == 200
     assert not is_taken(server, token, run)
     headers = {"Authorization": f"Bearer {token}"}
-    refused = httpx.post(server.url + LOG_METRIC, json={"run_id": run, "key": "a", "value": 1}, headers=headers)
+    metric = {"run_id": run, "key": "a", "value": 1, "timestamp": 1}
+    refused = httpx.post(server.url + LOG_METRIC, json=metric, headers=headers)
     assert (refused.status_code, refused.json()["error_code"]) == (409, "INVALID_STATE")
     bad = httpx.post(server.url + LOG_METRIC, json={"run_id": run, "key": "a", "value": "x"}, headers=headers)
     assert (bad.status_code, bad.json()["error_code"]) == (400, "INVALID_PARAMETER_VALUE")

@@ -74,7 +74,7 @@ class QuickPoints:
         read = quick.read_metric if what == "metric" else quick.read_batch
         logged = None
         with suppress(MillError):
-            logged = read(project, _authorization(headers), body, self._deps.clock.now())
+            logged = read(project, _authorization(headers), body)
         if logged is None or not await self._taken(logged):
             await self._app(scope, _replayed(body, receive), send)
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, bindparam, func, select, tuple_
 
 from millpond.db import lineage
+from millpond.db.batches import batches
 from millpond.db.direct import Direct, DirectTx
 from millpond.db.tables import job, metric_batch, project, run, run_record, run_writer
 from millpond.model.documents import from_document, to_document
@@ -159,6 +160,17 @@ def ended_unfolded(tx: Connection, *, limit: int) -> Sequence[str]:
 def record(tx: Connection, run_id: str) -> RunRecord:
     document = tx.scalar(select(run_record.c.document).where(run_record.c.run_id == run_id))
     return from_document(RunRecord, document) if document else RunRecord()
+
+
+def records(tx: Connection, run_ids: Collection[str]) -> Mapping[str, RunRecord]:
+    """Those of several runs, without `origin`, which is most of each."""
+    parts = [run_record.c.document[name].label(name) for name in ("notes", "inputs", "outputs")]
+    found: dict[str, RunRecord] = {}
+    for batch in batches(run_ids):
+        for row in tx.execute(select(run_record.c.run_id, *parts).where(run_record.c.run_id.in_(batch))):
+            kept = {name: row._mapping[name] for name in ("notes", "inputs", "outputs") if row._mapping[name]}
+            found[row.run_id] = from_document(RunRecord, kept)
+    return found
 
 
 def save_record(tx: Connection, run_id: str, value: RunRecord) -> None:

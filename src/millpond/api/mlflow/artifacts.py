@@ -15,6 +15,7 @@ from starlette.responses import Response
 from millpond.api.file_answers import WantedPart, answer_file
 from millpond.api.mlflow.artifact_places import RunPlace, VersionPlace, located
 from millpond.api.mlflow.endpoint import Call, Endpoint
+from millpond.api.mlflow.page_files import safe
 from millpond.api.mlflow.runs import run_id_of
 from millpond.api.mlflow.shapes import artifact_uri
 from millpond.errors import Forbidden
@@ -34,16 +35,16 @@ _MOST = 1000
 
 def list_of_run(call: Call) -> dict[str, Any]:
     """One folder of a run's artifacts; paths begin at the run."""
-    run_id, folder = run_id_of(call), (call.optional("path") or "").strip("/")
+    run_id, folder = run_id_of(call), safe((call.optional("path") or "").strip("/"))
     found = artifacts.list_folder(
         call.deps, call.actor, call.project, run_id, path=folder, limit=_MOST,
         cursor=call.optional("page_token") or None,
     )  # fmt: skip
-    answer: dict[str, Any] = {
+    shown: dict[str, Any] = {
         "root_uri": artifact_uri(call.project.name, run_id),
         "files": [_file(one, f"{folder}/{one.name}" if folder else one.name) for one in found.items],
     }
-    return answer | ({"next_page_token": found.next} if found.next else {})
+    return shown | ({"next_page_token": found.next} if found.next else {})
 
 
 def list_folder(call: Call) -> dict[str, Any]:
@@ -110,9 +111,13 @@ def opened(call: Call, path: str) -> OpenFile:
 
 
 def download(call: Call, path: str, request: Request) -> Response:
+    return answer(call, opened(call, path), request)
+
+
+def answer(call: Call, file: OpenFile, request: Request) -> Response:
     headers = request.headers
     wanted = WantedPart(headers.get("range"), headers.get("if-range"), headers.get("if-none-match"))
-    return answer_file(call.deps, opened(call, path), wanted, download=True)
+    return answer_file(call.deps, file, wanted, download=True)
 
 
 def _pieces(file: IO[bytes]) -> Iterator[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,8 @@ from millpond.model.people import Actor, Project, Role
 from millpond.services.deps import Deps
 
 Document = Mapping[str, Any]
+# Characters of a wrong value that an error repeats.
+_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,24 +29,42 @@ class Call:
     authorization: str = ""
 
     def text(self, *names: str) -> str:
-        """The first of these fields that is there. Invalid if none is."""
+        """The first of these fields that is there. Invalid if none is, or if it is no text."""
         found = self.optional(*names)
         if not found:
-            raise Invalid(f"Missing value for required parameter '{names[0]}'.", fields=[names[0]])
+            raise missing(names[0])
         return found
 
     def optional(self, *names: str) -> str | None:
-        found = next((self.fields[name] for name in names if self.fields.get(name) is not None), None)
-        return None if found is None else one_text(found)
+        name = next((name for name in names if self.fields.get(name) is not None), None)
+        if name is None:
+            return None
+        value = _single(self.fields[name])
+        if not isinstance(value, str):
+            raise invalid(value, name, "expected a text")
+        return value
 
     def number(self, name: str, default: int | None = None) -> int | None:
-        value = self.optional(name)
-        return whole(value, name) if value else default
+        value = _single(self.fields.get(name))
+        return default if value in (None, "") else whole(value, name)
+
+    def limit(self, default: int, most: int) -> int:
+        """How many are asked for."""
+        found = self.number("max_results", default)
+        if found is None or not 1 <= found <= most:
+            raise invalid(found, "max_results", f"must be 1 to {most}")
+        return found
+
+    def flag(self, name: str) -> bool:
+        value = _single(self.fields.get(name))
+        return value is True or (isinstance(value, str) and value.lower() == "true")
 
     def many(self, name: str) -> list[Any]:
-        """A repeated field; a query may say it once or several times."""
+        """A repeated field."""
         value = self.fields.get(name)
-        return [] if value is None else value if isinstance(value, list) else [value]
+        if value is not None and not isinstance(value, list):
+            raise invalid(value, name, "expected a list")
+        return value or []
 
     def pairs(self, name: str) -> dict[str, str]:
         """A repeated field of `key` and `value`."""
@@ -69,9 +90,19 @@ class Endpoint:
         return f"{self.root}/{self.path}"
 
 
+def invalid(value: Any, name: str, reason: str) -> Invalid:
+    written = json.dumps(value, default=str)
+    shown = written if len(written) <= _SHOWN else f"{written[:_SHOWN]}…"
+    return Invalid(f"Invalid value {shown} for parameter '{name}' supplied: {reason}.", fields=[name])
+
+
+def missing(name: str) -> Invalid:
+    return Invalid(f"Missing value for required parameter '{name}'.", fields=[name])
+
+
 def pair(item: Any, name: str) -> tuple[str, str]:
     if not isinstance(item, dict) or not isinstance(item.get("key"), str) or not item["key"]:
-        raise Invalid(f"Invalid value {str(item)[:100]!r} for parameter '{name}': it has no key.", fields=[name])
+        raise invalid(item, name, "it has no key")
     return item["key"], str(item.get("value", ""))
 
 
@@ -82,7 +113,7 @@ def whole(value: Any, name: str) -> int:
     except (TypeError, ValueError, OverflowError):
         found = None
     if found is None or not -(2**63) <= found < 2**63:
-        raise Invalid(f"Invalid value {str(value)[:100]!r} for parameter '{name}': not an integer.", fields=[name])
+        raise invalid(value, name, "not an integer")
     return found
 
 
@@ -91,11 +122,14 @@ def real(value: Any, name: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError) as error:
-        raise Invalid(
-            f"Invalid value {str(value)[:100]!r} for parameter '{name}': not a number.", fields=[name]
-        ) from error
+        raise invalid(value, name, "not a number") from error
 
 
 def one_text(value: Any) -> str:
-    found = value[0] if isinstance(value, list) and value else value
+    found = _single(value)
     return found if isinstance(found, str) else str(found)
+
+
+def _single(value: Any) -> Any:
+    """Fields of a query come as lists."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value

@@ -45,10 +45,19 @@ _CODES: Mapping[type[MillError], tuple[str, int]] = {
     Unavailable: ("TEMPORARILY_UNAVAILABLE", 503),
 }
 
+# What scripts compare texts with.
+_NOT_FOUND = {
+    "run": "Run with id={} not found.",
+    "logged model": "Logged model with ID '{}' not found.",
+    "experiment": "No Experiment with id={} exists.",
+}
+
 
 def respond(error: MillError) -> Response:
     code, status = next((found for kind, found in _CODES.items() if isinstance(error, kind)), ("INTERNAL_ERROR", 500))
-    message = f"{error.message} {error.hint}" if error.hint else error.message
+    words = _NOT_FOUND.get(str(error.details.get("noun"))) if isinstance(error, NotFound) else None
+    message = words.format(error.details.get("name")) if words else error.message
+    message = f"{message} {error.hint}" if error.hint else message
     headers = {"WWW-Authenticate": "Basic"} if status == 401 else None
     return answer(code, message, status, headers)
 

@@ -26,6 +26,7 @@ _WORDS = Words(
 
 def create(call: Call) -> dict[str, Any]:
     name = call.text("name")
+    call.optional("artifact_location")  # a text if it is there; artifacts are always kept in the lake
     if name == DEFAULT_NAME:
         experiments.ensure_default(call.deps, call.project)
         name = DEFAULT_EXPERIMENT

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 from millpond.api.mlflow.endpoint import Call, one_text
 from millpond.decide.filter_words import Words
 from millpond.decide.run_filter import parse_filter, parse_sort
-from millpond.errors import Invalid
 from millpond.model.run_query import Condition, Field, FieldKind, Group, Operator
 from millpond.services import listing
 
@@ -45,10 +44,10 @@ def search(
 
     `order` is that of a call that asks for none; `ties` decides what is equal in both.
     """
-    limit = _limit(call, default, most)
+    limit = call.limit(default, most)
     where = parse_filter(call.optional("filter") or "", words)
     found = [item for item in items if holds(where, item, value_of)]
-    asked = ", ".join(one_text(item) for item in call.many("order_by"))
+    asked = ", ".join(_order(item) for item in call.many("order_by"))
     for key in reversed((*parse_sort(asked or order, words), *parse_sort(ties, words))):
         present = [item for item in found if value_of(item, key.field) is not None]
         absent = [item for item in found if value_of(item, key.field) is None]
@@ -86,10 +85,8 @@ def _pattern(like: str) -> str:
     return "".join(wild.get(character, character) for character in like)
 
 
-def _limit(call: Call, default: int, most: int) -> int:
-    limit = call.number("max_results", default)
-    if limit is None or not 1 <= limit <= most:
-        raise Invalid(
-            f"Invalid value {limit} for parameter 'max_results': must be 1 to {most}.", fields=["max_results"]
-        )
-    return limit
+def _order(item: Any) -> str:
+    """Of logged models, clients write an order as an object."""
+    if isinstance(item, dict) and isinstance(item.get("field_name"), str):
+        return f"{item['field_name']} {'asc' if item.get('ascending', True) else 'desc'}"
+    return one_text(item)

@@ -8,7 +8,7 @@ from millpond.api.mlflow import filters
 from millpond.api.mlflow.endpoint import Call, Endpoint, one_text, real, whole
 from millpond.api.mlflow.shapes import artifact_uri, experiment_id, milliseconds, pairs
 from millpond.decide.filter_words import Words
-from millpond.errors import Invalid
+from millpond.errors import Invalid, NotFound
 from millpond.model.logged_model import LoggedModel
 from millpond.model.people import Role
 from millpond.model.run import RunReport
@@ -43,7 +43,7 @@ def create(call: Call) -> dict[str, Any]:
 
 
 def get(call: Call) -> dict[str, Any]:
-    return _answer(call, logged_models.get(call.deps, call.actor, call.project, call.text("model_id")))
+    return _answer(call, _found(call))
 
 
 def finalize(call: Call) -> dict[str, Any]:
@@ -55,7 +55,10 @@ def set_tags(call: Call) -> dict[str, Any]:
 
 
 def delete_tag(call: Call) -> dict[str, Any]:
-    _change(call, tags={call.text("tag_key"): None})
+    key, model = call.text("tag_key"), _found(call)
+    if key not in model.tags:
+        raise NotFound(f"No tag with key '{key}' for model with ID '{model.id}'.")
+    _change(call, tags={key: None})
     return {}
 
 
@@ -74,14 +77,16 @@ def search(call: Call) -> dict[str, Any]:
     wanted = {one_text(item) for item in call.many("experiment_ids")}
     known = experiments.list_experiments(call.deps, call.project)
     names = {one.name: experiment_id(one) for one in known if experiment_id(one) in wanted}
-    models = logged_models.list_models(call.deps, call.actor, call.project, list(names))
+    datasets = call.many("datasets")
+    known_models = logged_models.list_models(call.deps, call.actor, call.project, list(names))
+    models = [model for model in known_models if _is_of(model, datasets)]
     found, token = filters.search(call, models, _WORDS, _value, order=_ORDER, ties=_TIES, most=_MOST, default=_DEFAULT)
     answer: dict[str, Any] = {"models": [_model(call, one, names[one.experiment]) for one in found]}
     return answer | ({"next_page_token": token} if token else {})
 
 
 def list_artifacts(call: Call) -> dict[str, Any]:
-    model = logged_models.get(call.deps, call.actor, call.project, call.text("model_id"))
+    model = _found(call)
     folder = "/".join(part for part in ((call.optional("artifact_directory_path") or "").strip("/"),) if part)
     inside = f"{model.folder}/{folder}" if folder else model.folder
     found = artifacts.list_folder(
@@ -126,6 +131,19 @@ def note_metrics(call: Call, metrics: list[Any]) -> None:
             by_model.setdefault(str(item["model_id"]), []).append({name: item[name] for name in kept if name in item})
     for model_id, found in by_model.items():
         logged_models.change(call.deps, call.actor, call.project, model_id, metrics=found)
+
+
+def _found(call: Call) -> LoggedModel:
+    return logged_models.get(call.deps, call.actor, call.project, call.text("model_id"))
+
+
+def _is_of(model: LoggedModel, datasets: list[Any]) -> bool:
+    """True if the model has a metric of one of these datasets, or none is asked for."""
+    wanted = [(one.get("dataset_name"), one.get("dataset_digest")) for one in datasets if isinstance(one, dict)]
+    named = {(one.get("dataset_name"), one.get("dataset_digest")) for one in model.metrics}
+    return not wanted or any(
+        name == known and digest in (None, "", known_digest) for name, digest in wanted for known, known_digest in named
+    )
 
 
 def _change(call: Call, **changes: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from millpond.api.mlflow import filters
@@ -17,6 +18,7 @@ from millpond.model.people import Role
 from millpond.model.run_query import Comparison, Condition, Field, FieldKind, Group, Operator
 from millpond.services.models import bin, registration, versions
 from millpond.services.models.versions import VersionEdit
+from millpond.services.runs import logged_models
 
 _MOST = 200_000
 _DEFAULT = 10_000
@@ -33,6 +35,7 @@ _WORDS = Words(
     numbers=("version_number",),
 )  # fmt: skip
 _NAME = Field(FieldKind.ATTRIBUTE, "name")
+_VERSIONS_TAG = "mlflow.modelVersions"
 _ACTIVE = (ModelStage.STAGING, ModelStage.PRODUCTION)
 
 
@@ -52,6 +55,8 @@ def create(call: Call) -> dict[str, Any]:
     )
     with in_mlflows_words(name):
         made = registration.register(call.deps, call.actor, call.project, asked)
+    if model_id := call.optional("model_id"):
+        _note(call, model_id, made)
     return {"model_version": model_version(made)}
 
 
@@ -65,7 +70,7 @@ def update(call: Call) -> dict[str, Any]:
 
 def transition(call: Call) -> dict[str, Any]:
     stage = stage_of(call.text("stage"))
-    archive = (call.optional("archive_existing_versions") or "").lower() == "true"
+    archive = call.flag("archive_existing_versions")
     if archive and stage not in _ACTIVE:
         raise Invalid(
             "Model version transition cannot archive existing model versions because "
@@ -106,6 +111,17 @@ def search(call: Call) -> dict[str, Any]:
     )  # fmt: skip
     answer: dict[str, Any] = {"model_versions": [model_version(view) for view in found]}
     return answer | ({"next_page_token": token} if token else {})
+
+
+def _note(call: Call, model_id: str, made: ModelVersionView) -> None:
+    """On the logged model: which versions were made of it."""
+    model = logged_models.get(call.deps, call.actor, call.project, model_id)
+    try:
+        known = json.loads(model.tags.get(_VERSIONS_TAG, "[]"))
+    except ValueError:
+        known = []
+    told = json.dumps([*known, {"name": made.model, "version": made.version.number}])
+    logged_models.change(call.deps, call.actor, call.project, model_id, tags={_VERSIONS_TAG: told})
 
 
 def _found(call: Call) -> ModelVersionView:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
-from millpond.api.mlflow.endpoint import Document, one_text
+from millpond.api.mlflow.endpoint import Document
 from millpond.api.mlflow.logged import metric_points
 from millpond.api.mlflow.reading import read_body, secret_of
 from millpond.decide.point_batch import batch_of
@@ -13,28 +11,28 @@ from millpond.services.runs.point_intake import LoggedPoints
 from millpond.services.runs.run_checks import check_key
 
 
-def read_metric(project: str, authorization: str, body: bytes, now: datetime) -> LoggedPoints | None:
+def read_metric(project: str, authorization: str, body: bytes) -> LoggedPoints | None:
     """None, or a MillError, for what the endpoint itself must answer."""
     fields = read_body(body)
-    return _logged(project, authorization, fields, [fields], now)
+    return _logged(project, authorization, fields, [fields])
 
 
-def read_batch(project: str, authorization: str, body: bytes, now: datetime) -> LoggedPoints | None:
+def read_batch(project: str, authorization: str, body: bytes) -> LoggedPoints | None:
     fields = read_body(body)
     metrics = fields.get("metrics")
     if fields.get("params") or fields.get("tags") or not isinstance(metrics, list) or not metrics:
         return None
-    return _logged(project, authorization, fields, metrics, now)
+    return _logged(project, authorization, fields, metrics)
 
 
-def _logged(
-    project: str, authorization: str, fields: Document, metrics: list[Document], now: datetime
-) -> LoggedPoints | None:
+def _logged(project: str, authorization: str, fields: Document, metrics: list[Document]) -> LoggedPoints | None:
     secret, run_id = secret_of(authorization), fields.get("run_id") or fields.get("run_uuid")
-    # Metrics of a logged model are kept with the model, too.
-    if secret is None or run_id is None or any(isinstance(one, dict) and one.get("model_id") for one in metrics):
+    if secret is None or not isinstance(run_id, str):
         return None
-    points = metric_points(metrics, now)
+    # Metrics of a logged model are kept with the model, too.
+    if any(isinstance(one, dict) and one.get("model_id") for one in metrics):
+        return None
+    points = metric_points(metrics)
     for key in points:
         check_key(key, "metrics")
-    return LoggedPoints(hash_secret(secret), project, one_text(run_id), batch_of(points))
+    return LoggedPoints(hash_secret(secret), project, run_id, batch_of(points))

@@ -15,6 +15,7 @@ from millpond.services.runs.run_lists import RunListAsked
 
 # So many come in one page, however many were asked for: clients go on with the page token.
 MOST = 5_000
+_MOST_ASKED = 50_000
 _ENDED = {"FINISHED": RunState.SUCCEEDED, "FAILED": RunState.FAILED, "KILLED": RunState.CANCELLED}
 _VIEWS = {"ACTIVE_ONLY": False, "DELETED_ONLY": True, "ALL": None}
 
@@ -107,10 +108,13 @@ def search(call: Call) -> dict[str, Any]:
         filter=call.optional("filter") or "",
         sort=", ".join(one_text(order) for order in call.many("order_by")),
     )
-    most = min(max(call.number("max_results", 1000) or 1000, 1), MOST)
+    most = min(call.limit(1000, _MOST_ASKED), MOST)
     token = call.optional("page_token") or None
     found = run_lists.list_runs(call.deps, call.actor, asked, limit=most, cursor=token)
-    answer: dict[str, Any] = {"runs": [run(view, names[view.run.experiment]) for view in found.items]}
+    records = run_lists.records(call.deps, found.items)
+    answer: dict[str, Any] = {
+        "runs": [run(view, names[view.run.experiment], records.get(view.run.id)) for view in found.items]
+    }
     return answer | ({"next_page_token": found.next} if found.next else {})
 
 

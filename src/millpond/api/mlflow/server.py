@@ -13,11 +13,14 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from millpond.api.access import deps_of
 from millpond.api.mlflow import (
     artifacts,
+    datasets,
     errors,
     experiments,
+    histories,
     logged,
     logged_models,
     model_versions,
+    page_files,
     part_uploads,
     registered_models,
     runs,
@@ -31,10 +34,12 @@ from millpond.services.people import access, tokens
 
 # The release whose clients this was tried with.
 VERSION = "3.17.2"
+_MODULES = (
+    experiments, runs, logged, histories, logged_models, registered_models, model_versions, artifacts, part_uploads,
+    datasets,
+)  # fmt: skip
 ENDPOINTS: Mapping[tuple[str, str], Endpoint] = {
-    (endpoint.method, endpoint.full_path): endpoint
-    for module in (experiments, runs, logged, logged_models, registered_models, model_versions, artifacts, part_uploads)
-    for endpoint in module.ENDPOINTS
+    (endpoint.method, endpoint.full_path): endpoint for module in _MODULES for endpoint in module.ENDPOINTS
 }
 # Those with parts that stand for fields.
 _PATTERNS = [
@@ -42,7 +47,7 @@ _PATTERNS = [
     for (_, path), endpoint in ENDPOINTS.items()
     if "{" in path
 ]
-_API = ("api/2.0/", "api/3.0/", "ajax-api/2.0/", "ajax-api/3.0/")
+_API = ("api/2.0/preview/", "api/2.0/", "api/3.0/", "ajax-api/2.0/", "ajax-api/3.0/")
 # Clients ask before they sign in; nothing of the project is said here.
 _SERVER_INFO = {
     "store_type": "SqlStore",
@@ -83,11 +88,18 @@ def is_offered(method: Method) -> bool:
 async def _answer(request: Request, project: str, path: str) -> Response:
     if (public := _public(path)) is not None:
         return public
+    if request.method == "GET" and (opener := page_files.opener_of(path)) is not None:
+        call = await run_in_threadpool(_called, request, project, Role.VIEWER, read_query(request), _itself)
+        return await run_in_threadpool(lambda: artifacts.answer(call, opener(call), request))
     name = next((path.removeprefix(prefix) for prefix in _API if path.startswith(prefix)), None)
     if name is None:
         raise NotFound(f"MLflow's API has no path {path[:200]!r}.")
     if name == artifacts.PREFIX or name.startswith(f"{artifacts.PREFIX}/"):
         return await _artifact(request, project, name.removeprefix(artifacts.PREFIX).strip("/"))
+    if request.method == "POST" and name == page_files.UPLOAD:
+        call = await run_in_threadpool(_called, request, project, Role.MEMBER, read_query(request), _itself)
+        await run_in_threadpool(page_files.upload, call, await request.body())
+        return JSONResponse({})
     endpoint, parts = _endpoint(request.method, name)
     if endpoint is None:
         return _missing(request.method, name)

@@ -26,6 +26,8 @@ NAME_TAG = "mlflow.runName"
 PARENT_TAG = "mlflow.parentRunId"
 NOTE_TAG = "mlflow.note.content"
 USER_TAG = "mlflow.user"
+# The field of an input that is a logged model.
+MODEL_INPUT = "model_id"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -71,7 +73,7 @@ def run(view: RunView, number: str, record: RunRecord | None = None) -> dict[str
             "params": [{"key": key, "value": param_text(value)} for key, value in view.params.items()],
             "tags": pairs(_tags(view, record)),
         },
-        "inputs": {"dataset_inputs": [_input(one) for one in record.inputs] if record else []},
+        "inputs": _inputs(record),
         "outputs": {"model_outputs": [dict(one) for one in record.outputs] if record else []},
     }
 
@@ -123,6 +125,14 @@ def _tags(view: RunView, record: RunRecord | None) -> dict[str, str]:
     if record is not None and record.notes:
         found[NOTE_TAG] = record.notes
     return found
+
+
+def _inputs(record: RunRecord | None) -> dict[str, Any]:
+    found = record.inputs if record else ()
+    return {
+        "dataset_inputs": [_input(one) for one in found if MODEL_INPUT not in one],
+        "model_inputs": [{"model_id": one[MODEL_INPUT]} for one in found if MODEL_INPUT in one],
+    }
 
 
 def _input(value: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from millpond.db.runs import RunFilter
 from millpond.decide.run_filter import parse_columns, parse_filter, parse_sort
 from millpond.errors import BadRequest
 from millpond.model.people import Actor, Project, Role
-from millpond.model.run import Run, RunView
+from millpond.model.run import Run, RunRecord, RunView
 from millpond.model.run_keys import RunKeys
 from millpond.model.run_query import Attribute, Condition, Field, FieldKind, SortKey
 from millpond.services.deps import Deps
@@ -50,6 +50,12 @@ def list_runs(
     with deps.db.read() as tx:
         found = _page(tx, narrowed(tx, actor, asked), where, sort, limit, cursor)
         return Listing(_views(tx, found.items, columns), found.next)
+
+
+def records(deps: Deps, found: Sequence[RunView]) -> Mapping[str, RunRecord]:
+    """Notes, inputs and outputs of listed runs, by id."""
+    with deps.db.read() as tx:
+        return runs.records(tx, [view.run.id for view in found])
 
 
 def keys(deps: Deps, actor: Actor, asked: RunListAsked) -> RunKeys:
