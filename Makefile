@@ -7,7 +7,7 @@ ENV    := PIP_DISABLE_PIP_VERSION_CHECK=1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo setup library web web-api dist check fix test azurite test-long bench-lake bench-lake-large bench-lake-million bench-cache bench-read bench-jobs bench-scheduler bench-tracking bench-lineage docs screenshots clean
+.PHONY: help demo setup library web web-api dist check fix test azurite test-long bench-lake bench-lake-large bench-lake-million bench-cache bench-read bench-jobs bench-scheduler bench-tracking bench-flows bench-lineage docs screenshots clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -91,6 +91,9 @@ bench-scheduler: $(VENV)/.made ## plans at 1,000 nodes, claims, a simulated day 
 
 bench-tracking: $(VENV)/.made ## SDK and MLflow's client against us, a null server and MLflow's; DATABASE=sqlite ROUNDS=7
 	@$(BIN)/python -m benchmarks.bench_tracking --database $(or $(DATABASE),sqlite) --rounds $(or $(ROUNDS),7)
+
+bench-flows: $(VENV)/.made ## steps over jobs, three steps against Metaflow, a fan-out of 1,000; ROUNDS=5 PREFECT=1
+	@$(BIN)/python -m benchmarks.bench_flows --rounds $(or $(ROUNDS),5) $(if $(PREFECT),--prefect)
 
 bench-lineage: $(VENV)/.made ## the graph of lineage at 100,000 edges, on SQLite and PostgreSQL; EDGES=100000
 	@$(BIN)/python -m benchmarks.bench_lineage --edges $(or $(EDGES),100000)
