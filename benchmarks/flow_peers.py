@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.measure import Measured, run
 
-_PINNED = {"metaflow": "metaflow==2.19.39", "prefect": "prefect==3.9.0"}
+_PINNED = {"metaflow": "metaflow==2.19.39", "prefect": "prefect==3.6.0"}
 
 # A process for each step, which Metaflow starts by itself; what they pass on is an artifact of its own store.
 _METAFLOW = """\

@@ -11,6 +11,7 @@ import typer
 
 from millpond.cli.command import command
 from millpond.cli.flow_arguments import file_or_name, flow_name, is_run
+from millpond.cli.flow_show import short_commits
 from millpond.cli.session import Session
 from millpond.client.flows.comparing import Pair, RunDiff, VersionDiff, compare_runs, compare_versions
 from millpond.client.flows.flow_file import FlowFile
@@ -85,7 +86,7 @@ def _show_runs(mill: Session, first: str, second: str) -> None:
         mill.out.note(f"{before.written} and {after.written} are the same.")
     mill.out.line(f"{before.written} → {after.written}")
     for line in _run_lines(found):
-        mill.out.line(line)
+        mill.out.line(short_commits(line) if mill.out.for_people else line)
 
 
 def _run_lines(found: RunDiff) -> list[str]:

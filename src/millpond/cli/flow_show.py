@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from millpond.cli.flow_watch import by_step, counted, where
@@ -14,6 +15,7 @@ from millpond.decide.flows.document import read_document
 from millpond.wire.flows import Flow, FlowRun, FlowStep
 
 _MANY = 50
+_ID = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 
 
 def show_run(mill: Session, run: FlowRun) -> None:
@@ -44,18 +46,25 @@ def show_run(mill: Session, run: FlowRun) -> None:
             shown += steps
     if mill.out.for_people:
         mill.out.line("")
-    mill.out.items(shown, _STEP_COLUMNS, empty="", drop=("JOB", "OUTPUTS", "REASON"))
+    mill.out.items(shown, _step_columns(mill.out.for_people), empty="", drop=("JOB", "OUTPUTS", "REASON"))
 
 
-_STEP_COLUMNS: list[tuple[str, Any]] = [
-    ("STEP", label),
-    ("STATE", lambda one: one.state),
-    ("TIME", lambda one: None if one.kind == "dataset" else _took(one)),
-    ("WHERE", where),
-    ("JOB", lambda one: one.job),
-    ("OUTPUTS", lambda one: _pairs(one.outputs)),
-    ("REASON", lambda one: one.reason),
-]
+def short_commits(text: str) -> str:
+    """With the first digits of commits and digests only, for people to look at."""
+    return _ID.sub(r"\1", text)
+
+
+def _step_columns(for_people: bool) -> list[tuple[str, Any]]:
+    shown = short_commits if for_people else str
+    return [
+        ("STEP", label),
+        ("STATE", lambda one: one.state),
+        ("TIME", lambda one: None if one.kind == "dataset" else _took(one)),
+        ("WHERE", where),
+        ("JOB", lambda one: one.job),
+        ("OUTPUTS", lambda one: shown(_pairs(one.outputs))),
+        ("REASON", lambda one: "" if one.remembered_from else one.reason),
+    ]
 
 
 def show_flow(mill: Session, flow: Flow) -> None:

@@ -69,7 +69,7 @@ def compare_runs(before: FlowRun, after: FlowRun) -> RunDiff:
     """Steps that did the same are left out, unless their time differs by more than a tenth."""
     steps = {label(one): one for one in before.steps}
     others = {label(one): one for one in after.steps}
-    both = [(steps.get(name), others.get(name)) for name in dict.fromkeys((*steps, *others))]
+    both = [(steps.get(name), others.get(name)) for name in dict.fromkeys((*others, *steps))]
     found = [_step(*pair) for pair in both]
     return RunDiff(
         _differing(_run_fields(before), _run_fields(after)),

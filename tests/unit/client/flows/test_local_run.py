@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -162,3 +163,15 @@ def test_a_model_is_registered_in_a_folder(tmp_path: Path) -> None:
         ended = run(tmp_path, text)
         assert step(ended, "r").outputs == {"version": version}
     assert (tmp_path / ".mill-flow" / "models" / "xray" / "best" / "1" / "x").read_text() == "x"
+
+
+def test_the_example_of_the_guide_runs(tmp_path: Path) -> None:
+    example = tmp_path / "words"
+    shutil.copytree(Path(__file__).parents[4] / "examples" / "words", example)
+    given = {"folders": {"words": example / "words"}, "tell": lambda step, log: None}
+    ended = run_locally(read_flow_file(example), given={"n": "4", "split.n": "2"}, **given)
+    assert ended.state is StepState.SUCCEEDED, ended.reason
+    join = step(ended, "join")
+    assert join.outputs["pictures"] == 2
+    poster = Path(join.outputs["poster"].place, "poster.txt").read_text()
+    assert "* mill *" in poster and "* pond *" in poster
