@@ -8,7 +8,11 @@ from pathlib import Path
 
 from benchmarks.measure import Measured, run
 
-_PINNED = {"metaflow": "metaflow==2.19.39", "prefect": "prefect==3.6.0"}
+_PINNED = {
+    "metaflow": ["metaflow==2.19.39"],
+    # This version does not work with later ones of what it is built on.
+    "prefect": ["prefect==3.6.0", "fastapi==0.115.14"],
+}
 
 # A process for each step, which Metaflow starts by itself; what they pass on is an artifact of its own store.
 _METAFLOW = """\
@@ -90,7 +94,7 @@ def _install(name: str, environment: Path) -> Path:
     python = environment / "bin" / "python"
     if not _has(python, name):
         subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-        subprocess.run([python, "-m", "pip", "install", "-q", _PINNED[name]], check=True, stderr=subprocess.DEVNULL)
+        subprocess.run([python, "-m", "pip", "install", "-q", *_PINNED[name]], check=True, stderr=subprocess.DEVNULL)
     return python
 
 
