@@ -22,7 +22,7 @@ from millpond.volumes.attempt import FillAttempt
 from millpond.volumes.bases import BaseTree
 from millpond.volumes.disk_space import NoRoomYet
 from millpond.volumes.kept_pages import KeptSource
-from millpond.volumes.local import LocalFiles, MadeHere, nothing_made
+from millpond.volumes.local import LocalFiles, MadeHere, MoreFiles, chained, nothing_made
 from millpond.volumes.volume import CacheVolume, appears, check, explained, make_passable, sync_directory
 
 
@@ -48,6 +48,7 @@ def fill(
     *,
     bases: Sequence[BaseTree] = (),
     made_here: MadeHere = nothing_made,
+    peer: MoreFiles | None = None,
     progress: Progress | None = None,
     kept: Kept[str, Page] | None = None,
     nursery: Nursery | None = None,
@@ -55,8 +56,8 @@ def fill(
     """Make the tree in the attempt's directory, every byte checked, and publish it.
 
     `bases` are commits of the same project published on the volume, and perhaps this one on another: unchanged files
-    are taken from there, from what earlier attempts have left, and from what jobs have `made_here`. `progress` may
-    raise FillCancelled or NoRoomYet to end it.
+    are taken from there, from what earlier attempts have left, and from what jobs have `made_here`. What is not there
+    may come from a `peer` before the lake is asked. `progress` may raise FillCancelled or NoRoomYet to end it.
     `kept` are pages that were read before, for this commit or another; processes come from the `nursery`.
     Filling what is published already does nothing. Raises VolumeProblem and DiskFull for what the volume refuses,
     StoreUnavailable while the lake is away, Corrupt for bytes that are not what the tree names. Of the attempt nothing
@@ -67,7 +68,7 @@ def fill(
         with explained(attempt.volume):
             known = KeptSource(source, room_for_pages() if kept is None else kept)
             local = partial(LocalFiles, known, tree, bases, attempt.older, nursery, made_here=made_here)
-            filled = _make(attempt, tree, known, local, progress, nursery)
+            filled = _make(attempt, tree, known, local, peer, progress, nursery)
     except StoreUnavailable:
         raise
     except BaseException:
@@ -120,6 +121,7 @@ def _make(
     tree: str,
     source: KeptSource,
     open_local: Callable[[], LocalFiles],
+    peer: MoreFiles | None,
     progress: Progress | None,
     nursery: Nursery | None,
 ) -> Filled:
@@ -128,7 +130,7 @@ def _make(
     try:
         with open_local() as local:
             processes = None if local.most_left is None else processes_for(local.most_left)
-            taken = None if local.is_empty else local
+            taken = chained([one for one in (None if local.is_empty else local, peer) if one is not None])
             options = FetchOptions(read_only=True, local=taken, processes=processes, nursery=nursery)
             fetched = fetch_tree(source, tree, attempt.tree, options=options, progress=progress)
     except (ConnectionError, TimeoutError) as error:
@@ -146,12 +148,14 @@ def _make(
         # What may not be written now may be later, when somebody has put it right.
         raise VolumeProblem(error.message, hint=error.hint) from error
     publish(attempt)
+    copied_files = local.copied_files + (peer.copied_files if peer else 0)
+    copied_bytes = local.copied_bytes + (peer.copied_bytes if peer else 0)
     return Filled(
         fetched.moved.sent,
-        fetched.local_files - local.copied_files,
-        fetched.local_bytes - local.copied_bytes,
-        local.copied_files,
-        local.copied_bytes,
+        fetched.local_files - copied_files,
+        fetched.local_bytes - copied_bytes,
+        copied_files,
+        copied_bytes,
     )
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
+from typing import Protocol
 
 from millpond.lake.crew import processes_for
 from millpond.lake.nursery import Nursery
@@ -37,6 +38,9 @@ _LINKED_MOST = 2000
 # Entries that could not be made, and the sizes of those that were copied from elsewhere.
 _Made = tuple[list[Row], list[int]]
 
+# Entries that a source has not, and what waits for the others: those of them that it could not make.
+_Begun = tuple[Sequence[Row], Callable[[], Sequence[Row]]]
+
 # Where a file with the content of a digest lies that a job has made on this machine; None for no such file.
 MadeHere = Callable[[bytes], bytes | None]
 
@@ -44,6 +48,28 @@ MadeHere = Callable[[bytes], bytes | None]
 def nothing_made(digest: bytes) -> bytes | None:
     """No job has made anything here."""
     return None
+
+
+class MoreFiles(Protocol):
+    """Makes files of a tree without the lake, as `FetchOptions.local` says, and counts those copied from elsewhere."""
+
+    copied_files: int
+    copied_bytes: int
+
+    def __call__(self, rows: Sequence[Row], into: Target, /) -> _Begun: ...
+
+
+def chained(sources: Sequence[MoreFiles]) -> Callable[[Sequence[Row], Target], _Begun] | None:
+    """All of them as one: each is asked for what those before it do not have. None for none."""
+
+    def begin(rows: Sequence[Row], into: Target) -> _Begun:
+        waits: list[Callable[[], Sequence[Row]]] = []
+        for source in sources:
+            rows, wait = source(rows, into)
+            waits.append(wait)
+        return rows, lambda: [row for wait in waits for row in wait()]
+
+    return begin if sources else None
 
 
 class LocalFiles:

@@ -126,7 +126,7 @@ def _copy_checked(candidate: ReusableFile, entry: Entry, into: Target) -> bool:
         return False
 
     def write(target: int) -> None:
-        written = _told(_blocks(descriptor), lambda block: _write(target, block))
+        written = _told(_blocks(descriptor), lambda block: write_all(target, block))
         found = entry_of_stream(entry.path, entry.size, written, lambda digest, data: None)
         if found.digest != entry.digest:
             raise Corrupt("What the job had made is not what it committed.")
@@ -142,10 +142,11 @@ def _copy_checked(candidate: ReusableFile, entry: Entry, into: Target) -> bool:
 
 def _copy_bytes(source: int, target: int) -> None:
     for block in _blocks(source):
-        _write(target, block)
+        write_all(target, block)
 
 
-def _write(target: int, block: bytes) -> None:
+def write_all(target: int, block: bytes) -> None:
+    """Write the block to an open file, in as many calls as that takes."""
     view = memoryview(block)
     while view:
         view = view[os.write(target, view) :]

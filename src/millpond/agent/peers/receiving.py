@@ -1,0 +1,239 @@
+"""Fills from the volume of another site, through the agent there: many files in few requests, every byte checked.
+
+Whatever goes wrong, the rest comes from the lake: the other end is gone, is much slower than expected, lacks a file, or
+sends what the commit does not hold.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from functools import partial
+from types import TracebackType
+
+from millpond.agent.peers import protocol
+from millpond.agent.peers.identity import calling_context, fingerprint_of
+from millpond.agent.peers.protocol import BrokenStream, WantedFile
+from millpond.decide.slow_source import why_too_slow
+from millpond.errors import Corrupt
+from millpond.lake.digests import digest_of
+from millpond.lake.pages import Row, entry_of
+from millpond.lake.streaming import entry_of_stream
+from millpond.lake.target import Target
+from millpond.model.address import HostPort
+from millpond.model.tree import Content
+from millpond.volumes.bases import FILES
+from millpond.volumes.reuse_file import write_all
+
+log = logging.getLogger(__name__)
+
+CONNECTIONS = 4
+CONNECT_SECONDS = 5.0
+SILENT_SECONDS = 20.0
+# The other agent may hear of a grant a little later than this one.
+GRANT_SECONDS = 5.0
+_AGAIN_SECONDS = 0.2
+# One request asks for so much, unless a single file is larger.
+_BATCH_BYTES = 8 << 20
+_BATCH_FILES = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Where to fetch one commit from. Rates in bytes per second: expected from there and from the lake."""
+
+    address: HostPort
+    fingerprint: str
+    token: str
+    expected: float | None = None
+    lake: float | None = None
+
+
+class PeerFiles:
+    """Makes files of a tree from what a peer sends, as `FetchOptions.local` says. Leave the block to close."""
+
+    def __init__(self, peer: Peer, clock: Callable[[], float] = time.monotonic) -> None:
+        self.copied_files = self.copied_bytes = 0
+        # Why nothing more is asked of the peer; None while it is used.
+        self.given_up: str | None = None
+        self._peer = peer
+        self._clock = clock
+        self._began: float | None = None
+        self._received = 0
+        self._session: str | None = None
+        self._lock, self._opening = threading.Lock(), threading.Lock()
+        self._own = threading.local()
+        self._open: list[ssl.SSLSocket] = []
+        self._into: Target | None = None
+        self._stack = ExitStack()
+        self._pool = ThreadPoolExecutor(CONNECTIONS, "peer")
+        self._stack.callback(self._pool.shutdown, cancel_futures=True)
+        self._stack.callback(self._close)
+
+    def __enter__(self) -> PeerFiles:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+        if self._into is not None:
+            self._into.__exit__()
+
+    def __call__(self, rows: Sequence[Row], into: Target) -> tuple[Sequence[Row], Callable[[], Sequence[Row]]]:
+        """Begin to fetch; the rows that the peer is not asked for, and what waits for the others."""
+        if self.given_up is not None:
+            return rows, lambda: ()
+        mine = [row for row in rows if _may_come(row)]
+        target = self._target(into)
+        made = [self._pool.submit(self._make, batch, target) for batch in _batches(mine)]
+        return [row for row in rows if not _may_come(row)], partial(_left, made)
+
+    def _target(self, into: Target) -> Target:
+        """A directory of our own: threads may still write when whoever fetches has met an error and closed its own."""
+        if self._into is None:
+            self._into = Target.shared(into.root, read_only=into.read_only, exact_modes=into.exact_modes).__enter__()
+        return self._into
+
+    def _make(self, rows: Sequence[Row], into: Target) -> Sequence[Row]:
+        """Fetch and write these; the rows that the lake must give."""
+        if self.given_up is not None:
+            return rows
+        absent: list[Row] = []
+        done = 0
+        try:
+            connection = self._connection()
+            protocol.send_list(connection, [WantedFile(row[0], 0, row[3]) for row in rows])
+            for row in rows:
+                if protocol.exactly(connection, 1) == protocol.PRESENT:
+                    self._write(connection, row, into)
+                else:
+                    absent.append(row)
+                done += 1
+        except (OSError, BrokenStream, Corrupt) as error:
+            self._give_up(str(error))
+        return [*absent, *rows[done:]]
+
+    def _write(self, connection: ssl.SSLSocket, row: Row, into: Target) -> None:
+        path, kind, content, size, digest = row
+        if content == Content.BLOB:
+            data = b"".join(self._counted(protocol.blocks(connection, size)))
+            if digest_of(data) != digest:
+                raise Corrupt("It sent other bytes than the commit holds.")
+            into.write_file(path, kind, data)
+        else:
+            entry = entry_of(row)
+            into.make_file(path, entry.kind, lambda target: self._stream(connection, row, target))
+        with self._lock:
+            self.copied_files += 1
+            self.copied_bytes += size
+
+    def _stream(self, connection: ssl.SSLSocket, row: Row, target: int) -> None:
+        written = _written(self._counted(protocol.blocks(connection, row[3])), target)
+        if entry_of_stream(row[0], row[3], written, lambda digest, data: None).digest != row[4]:
+            raise Corrupt("It sent other bytes than the commit holds.")
+
+    def _counted(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        for block in blocks:
+            yield block
+            self._watch(len(block))
+
+    def _watch(self, received: int) -> None:
+        """Count bytes as they come; give the peer up if they come much too slowly."""
+        with self._lock:
+            now = self._clock()
+            self._began = now if self._began is None else self._began
+            self._received += received
+            slow = why_too_slow(self._received, now - self._began, expected=self._peer.expected, lake=self._peer.lake)
+        if slow is not None:
+            raise BrokenStream(f"It is too slow: {slow}.")
+
+    def _give_up(self, why: str) -> None:
+        with self._lock:
+            if self.given_up is not None:
+                return
+            self.given_up = why
+        log.warning("peer given up, the rest comes from the lake: %s %s", self._peer.address, why)
+        self._close()
+
+    def _connection(self) -> ssl.SSLSocket:
+        """This thread's own, opened when it is first needed."""
+        found: ssl.SSLSocket | None = getattr(self._own, "connection", None)
+        if found is None:
+            # One after the other: the first uses the grant up, the others show the session it opened.
+            with self._opening:
+                found = self._own.connection = self._connect()
+        return found
+
+    def _connect(self) -> ssl.SSLSocket:
+        deadline = self._clock() + GRANT_SECONDS
+        while True:
+            connection = self._handshake()
+            kind = protocol.GRANT if self._session is None else protocol.SESSION
+            protocol.send_words(connection, kind, self._session or self._peer.token)
+            answer, words = protocol.receive_words(connection)
+            if answer == protocol.ACCEPTED:
+                self._session = words
+                return connection
+            connection.close()
+            if self._session is not None or self._clock() > deadline or self.given_up is not None:
+                raise BrokenStream(f"It refused: {words}")
+            time.sleep(_AGAIN_SECONDS)
+
+    def _handshake(self) -> ssl.SSLSocket:
+        address = self._peer.address
+        plain = socket.create_connection((address.host, address.port), timeout=CONNECT_SECONDS)
+        try:
+            connection = calling_context().wrap_socket(plain)
+        except BaseException:
+            plain.close()
+            raise
+        if fingerprint_of(connection) != self._peer.fingerprint:
+            connection.close()
+            raise BrokenStream("Its certificate is not the one that the server named.")
+        connection.settimeout(SILENT_SECONDS)
+        self._open.append(connection)
+        connection.sendall(protocol.MAGIC)
+        return connection
+
+    def _close(self) -> None:
+        for connection in self._open:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+            connection.close()
+
+
+def _may_come(row: Row) -> bool:
+    """Files with content; what else a tree holds is made without any source."""
+    return row[1] in FILES and row[2] in (Content.BLOB, Content.CHUNKS) and len(row[0]) <= protocol.MOST_PATH
+
+
+def _batches(rows: Sequence[Row]) -> Iterator[list[Row]]:
+    batch: list[Row] = []
+    size = 0
+    for row in rows:
+        if batch and (size + row[3] > _BATCH_BYTES or len(batch) >= _BATCH_FILES):
+            yield batch
+            batch, size = [], 0
+        batch.append(row)
+        size += row[3]
+    if batch:
+        yield batch
+
+
+def _left(made: Sequence[Future[Sequence[Row]]]) -> list[Row]:
+    return [row for one in made for row in one.result()]
+
+
+def _written(blocks: Iterator[bytes], target: int) -> Iterator[bytes]:
+    """The same blocks, each written to the open file before it is used."""
+    for block in blocks:
+        write_all(target, block)
+        yield block
