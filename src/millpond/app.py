@@ -268,6 +268,8 @@ def _local_agent(deps: Deps, url: str) -> Child:
         command += ["--gpus", str(deps.settings.gpus)]
     if deps.settings.job_uids is not None:
         command += ["--job-uids", deps.settings.job_uids]
+    if deps.settings.agent_listen is not None:
+        command += ["--listen", deps.settings.agent_listen]
     return Child(command, log=state / "agent.log")
 
 

@@ -36,6 +36,8 @@ class Settings:
     gpus: int | None = None
     # Users that its jobs run as; None: as its agent chooses.
     job_uids: str | None = None
+    # Where its agent lets those of other sites fetch what is cached here; None: nowhere.
+    agent_listen: str | None = None
     max_body_bytes: int = 1 << 20
     max_digests_bytes: int = 16 << 20
     max_object_bytes: int = 64 << 20

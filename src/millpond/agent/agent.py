@@ -22,6 +22,9 @@ from millpond.agent.keeper.clock import boot_id, boot_time
 from millpond.agent.kept_outputs import KeptOutputs
 from millpond.agent.measuring import Measuring
 from millpond.agent.outcome import SaveOutputs
+from millpond.agent.peers.grants import Shared
+from millpond.agent.peers.identity import load_identity
+from millpond.agent.peers.serving import PeerServer
 from millpond.agent.placement import FetchCode, PlacementWorld
 from millpond.agent.placements import Placements
 from millpond.agent.server import Server
@@ -31,8 +34,10 @@ from millpond.agent.tunnels import AgentTunnels, Connect, no_tunnel
 from millpond.agent.volumes import Volumes
 from millpond.errors import BadRequest, Conflict, Forbidden, Invalid, MillError, NotSignedIn, SetupError
 from millpond.lake.transfer import Downloader
+from millpond.model.address import HostPort
 from millpond.retry import Backoff
-from millpond.wire.desired import Desired, DesiredFill
+from millpond.volumes.volume import CommitPlace
+from millpond.wire.desired import Desired, DesiredFill, DesiredGrant
 from millpond.wire.observed import Capabilities, Observed, VolumeSeen
 
 log = logging.getLogger(__name__)
@@ -73,6 +78,8 @@ class Tools:
     isolation: Isolation = field(default_factory=Isolation)
     # Opens this agent's end of a stream to a job.
     open_tunnel: Connect = no_tunnel
+    # Where agents of other sites may fetch what is cached here; None: nowhere.
+    listen: HostPort | None = None
 
 
 class Agent:
@@ -89,6 +96,7 @@ class Agent:
         self._volumes = Volumes(state_dir, self._changed, tools.isolation)
         self._kept_outputs = KeptOutputs(state_dir / "outputs")
         self._fills = Fills(self._volumes, tools.source_of, self._kept_outputs, self._changed)
+        self._peers = PeerServer(tools.listen, load_identity(state_dir), self._published) if tools.listen else None
         self._measuring = Measuring(self._volumes, self._changed)
         self._pointing = Pointing(self._volumes)
         self._trials = Trials(self._volumes, tools.run_trial)
@@ -130,6 +138,8 @@ class Agent:
             self._tunnels.end()
             self._placements.end()
             self._volumes.end()
+            if self._peers is not None:
+                self._peers.close()
             await self._server.close()
 
     async def _work(self) -> None:
@@ -195,6 +205,7 @@ class Agent:
             boot_id=boot_id(),
             driver=self._driver.name,
             capabilities=self._capabilities(),
+            peer=self._peers.fingerprint if self._peers else None,
             nodes=list(self._driver.nodes()),
             volumes=self._volumes_seen(),
             fills=self._fills.seen(),
@@ -246,9 +257,16 @@ class Agent:
         self._pointing.reconcile(desired.volumes)
         self._trials.reconcile(desired.trials)
         self._placements.reconcile(desired.placements, asked, epoch)
+        if self._peers is not None:
+            self._peers.grant({one.token_sha256: _shared(one) for one in desired.grants})
         self._tunnels.reconcile(desired.tunnels, {one.id for one in desired.placements})
         if waited and unchanged and boot_time() < asked + UNCHANGED_SECONDS and not self._fills.are_going_on:
             await self._pause(UNCHANGED_SECONDS, wake=True)
+
+    def _published(self, shared: Shared) -> Path | None:
+        volume = self._volumes.healthy(shared.volume_id)
+        path = volume.commit(shared.place) if volume is not None else None
+        return path if path is not None and path.is_dir() else None
 
     def _changed(self) -> None:
         """Wake the exchange, and placements that may be waiting for this change."""
@@ -262,3 +280,7 @@ class Agent:
             return
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._news.wait(), seconds)
+
+
+def _shared(grant: DesiredGrant) -> Shared:
+    return Shared(grant.volume_id, CommitPlace(grant.project_id, grant.dataset_id, grant.commit_id))

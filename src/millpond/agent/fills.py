@@ -15,6 +15,7 @@ from millpond.agent.cache_task import Work
 from millpond.agent.keeper.clock import boot_time
 from millpond.agent.kept_outputs import KeptOutputs
 from millpond.agent.leftovers import Tidying
+from millpond.agent.peers.receiving import Peer, PeerFiles
 from millpond.agent.threads import in_thread
 from millpond.agent.volumes import Volumes, sentence
 from millpond.errors import DiskFull, MillError, VolumeProblem
@@ -22,6 +23,7 @@ from millpond.lake.crew import processes_for
 from millpond.lake.nursery import Nursery
 from millpond.lake.reader import room_for_pages
 from millpond.lake.transfer import Downloader
+from millpond.model.address import HostPort
 from millpond.retry import Backoff, RetryPolicy, may_pass
 from millpond.volumes.attempt import FillAttempt, begin_attempt
 from millpond.volumes.bases import BaseTree
@@ -30,7 +32,7 @@ from millpond.volumes.evict import evict
 from millpond.volumes.fill import FillCancelled, fill
 from millpond.volumes.verify import Checked, verify
 from millpond.volumes.volume import CacheVolume, CommitPlace
-from millpond.wire.desired import DesiredFill, DesiredVolume
+from millpond.wire.desired import DesiredFill, DesiredPeer, DesiredVolume
 from millpond.wire.observed import FillSeen, Verified
 
 log = logging.getLogger(__name__)
@@ -161,9 +163,9 @@ class Fills:
                 bases = [*self._bases(wanted, volume, stack), *self._copies(wanted, source)]
                 await self._volumes.set_apart(volume.id, wanted.project_id)
                 made_here = await in_thread(partial(self._kept_outputs.find, wanted.project))
-                make = partial(
-                    fill, bases=bases, made_here=made_here, progress=progress, kept=self._pages, nursery=self._nursery
-                )
+                peer = stack.enter_context(PeerFiles(_peer(wanted.peer))) if wanted.peer is not None else None
+                beside = partial(fill, bases=bases, made_here=made_here, peer=peer)
+                make = partial(beside, progress=progress, kept=self._pages, nursery=self._nursery)
                 filled = await in_thread(partial(make, attempt, wanted.tree, source))
         await self._volumes.look(volume.id)
         log.info("filled: volume=%s commit=%s sent=%d", volume.id, wanted.commit_id, filled.sent_bytes)
@@ -172,7 +174,7 @@ class Fills:
             done_bytes=wanted.bytes,
             done_files=wanted.files,
             **asdict(filled),
-            source=wanted.source,
+            source=wanted.source if filled.copied_bytes else None,
             seconds=time.monotonic() - started,
         )
 
@@ -219,7 +221,7 @@ class Fills:
 
     def _copies(self, wanted: DesiredFill, pages: Downloader) -> Iterator[BaseTree]:
         """The same commit on the volume of another site that the server names."""
-        elsewhere = self._volumes.healthy(wanted.source) if wanted.source else None
+        elsewhere = self._volumes.healthy(wanted.source) if wanted.source and wanted.peer is None else None
         if elsewhere is not None:
             place = CommitPlace(wanted.project_id, wanted.dataset_id, wanted.commit_id)
             yield BaseTree(elsewhere.commit(place), wanted.tree, pages, is_elsewhere=True)
@@ -249,6 +251,16 @@ class Fills:
     def _wanted_attempts(self) -> set[int]:
         works = [*self._works.values(), *(work for work in self._ending if work.is_going_on)]
         return {work.desired.attempt for work in works}
+
+
+def _peer(named: DesiredPeer) -> Peer:
+    return Peer(
+        address=HostPort.parse(named.address),
+        fingerprint=named.fingerprint,
+        token=named.token,
+        expected=named.bytes_per_second,
+        lake=named.lake_bytes_per_second,
+    )
 
 
 def _verified(found: Checked) -> Verified:

@@ -43,6 +43,7 @@ from millpond.client.http import Api
 from millpond.errors import BadRequest, MillError, NotSignedIn
 from millpond.masking import log_to_stderr
 from millpond.memory import return_large_buffers
+from millpond.model.address import HostPort
 from millpond.model.quantity import parse_bytes
 from millpond.plugins import BUILT_IN, DRIVERS
 from millpond.settings import default_data_dir
@@ -105,6 +106,14 @@ def agent(
             show_default="70000-99999, or another if a second server uses it here",
         ),
     ] = None,
+    listen: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Let agents of other sites fetch cached commits here, over TLS. Set the address that they use with "
+            "`mill site set SITE --address`.",
+        ),
+    ] = None,
     parent_pid: Annotated[int | None, typer.Option(help="Exit when this process exits.")] = None,
 ) -> None:
     """Run an agent: it fills volumes and runs jobs at a site. `mill up` starts one for its own machine.
@@ -127,6 +136,7 @@ def agent(
         gpu_type=gpu_type or None,
         gpu_memory_bytes=parse_bytes(gpu_memory) if gpu_memory else None,
     )
+    at = _listen_address(listen)
     facts = node_facts(node or socket.gethostname(), declared, _labels(label or []))
     directory = (state_dir or default_data_dir() / "agent").absolute()
     accounts = _accounts(job_uids, directory, server)
@@ -143,7 +153,7 @@ def agent(
             log.error("the agent cannot start: %s %s", error.message, error.hint or "")
             _leave(error.exit_code)
         code = asyncio.run(
-            _serve(directory, runner, isolation, server=server, token=credential.secret, parent=parent_pid)
+            _serve(directory, runner, isolation, server=server, token=credential.secret, listen=at, parent=parent_pid)
         )
         _leave(code)
 
@@ -158,7 +168,14 @@ def _accounts(job_uids: str | None, state_dir: Path, server: str) -> Accounts | 
 
 
 async def _serve(
-    state_dir: Path, driver: Driver, isolation: Isolation, *, server: str, token: str, parent: int | None
+    state_dir: Path,
+    driver: Driver,
+    isolation: Isolation,
+    *,
+    server: str,
+    token: str,
+    listen: HostPort | None,
+    parent: int | None,
 ) -> int:
     """Run the agent until a signal, or until the parent has gone; the exit code."""
     stop = asyncio.Event()
@@ -176,6 +193,7 @@ async def _serve(
         run_trial=partial(run_trial, api),
         isolation=isolation,
         open_tunnel=partial(open_tunnel, server, token),
+        listen=listen,
     )
     try:
         await Agent(state_dir, tools).run(stop)
@@ -198,6 +216,13 @@ async def _watch_parent(parent_pid: int, stop: asyncio.Event) -> None:
         await asyncio.sleep(PARENT_SECONDS)
     log.warning("process %d, which started this agent, has exited", parent_pid)
     stop.set()
+
+
+def _listen_address(text: str | None) -> HostPort | None:
+    try:
+        return None if text is None else HostPort.parse(text)
+    except ValueError as error:
+        raise BadRequest(f"--listen {error}", hint="Write it like 0.0.0.0:8425.") from error
 
 
 def _token(state_dir: Path, token_file: Path | None) -> str | None:

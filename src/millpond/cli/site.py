@@ -10,7 +10,7 @@ from millpond.cli.command import command
 from millpond.cli.link import link_text
 from millpond.cli.session import Session
 from millpond.client.caches import create_site, list_sites
-from millpond.client.topology import get_site, remove_site
+from millpond.client.topology import change_site, get_site, remove_site
 
 app = typer.Typer()
 
@@ -29,6 +29,7 @@ def list_all(mill: Session) -> None:
             ("SITE", lambda s: s.name),
             ("COMPUTES", lambda s: s.computes),
             ("VOLUMES", lambda s: s.volumes),
+            ("ADDRESS", lambda s: s.address),
             ("CREATED", lambda s: s.created_at),
         ],
         empty="No sites yet. Add one: mill site add NAME",
@@ -59,10 +60,30 @@ def show(mill: Session, name: Name) -> None:
             ("site", found.site.name),
             ("computes", found.computes),
             ("volumes", found.volumes),
+            ("address", found.site.address),
             *(("link", f"{link.b if link.a == name else link.a}: {link_text(link)}") for link in found.links),
             ("created", found.site.created_at),
         ],
     )
+
+
+@command(app, "set")
+def change(
+    mill: Session,
+    name: Name,
+    address: Annotated[
+        str,
+        typer.Option(metavar="HOST:PORT", help="Where agents of other sites fetch cached commits; `none`: nowhere."),
+    ],
+) -> None:
+    """Set where agents of other sites fetch cached commits. The agent there runs with --listen.
+
+    Example: mill site set lab --address gpu1.lab.example.org:8425
+    """
+    site = change_site(mill.api, name, address=None if address == "none" else address)
+    said = f"can be reached at {site.address}" if site.address else "is not reached by other sites"
+    mill.out.note(f"Site {name} {said}.")
+    mill.out.shape(site, [("site", site.name), ("address", site.address)])
 
 
 @command(app, "rm")

@@ -99,6 +99,12 @@ def up(
             show_default="70000-99999, or another if a second server uses it here",
         ),
     ] = None,
+    agent_listen: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT", help="Let agents of other sites fetch what is cached here (`mill site set`)."
+        ),
+    ] = None,
     collect: Annotated[bool, typer.Option(help="Remove unreferenced data from the lake every day.")] = True,
     import_hosts: Annotated[
         str,
@@ -203,6 +209,7 @@ def up(
         start_agent=agent,
         gpus=gpus,
         job_uids=job_uids,
+        agent_listen=agent_listen,
         collect_seconds=DAY if collect else 0,
         import_hosts=checked_import_hosts(import_hosts),
         near_bits_per_second=parse_bandwidth(near),

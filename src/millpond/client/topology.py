@@ -6,11 +6,17 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from millpond.client.http import Api, segment
+from millpond.wire.cache import Site, SiteChange
 from millpond.wire.topology import CachesSummary, Link, LinkPut, SiteDetail, Topology, VolumeUsage
 
 
 def get_site(api: Api, name: str) -> SiteDetail:
     return api.get(f"/sites/{segment(name)}", SiteDetail)
+
+
+def change_site(api: Api, name: str, *, address: str | None) -> Site:
+    """Set where agents of other sites fetch cached commits, as `host:port`; None: nowhere."""
+    return api.send("PUT", f"/sites/{segment(name)}", Site, SiteChange(address=address))
 
 
 def remove_site(api: Api, name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -52,8 +53,14 @@ def silent(tx: Connection, *, since: datetime) -> list[Agent]:
     return [_agent(row) for row in tx.execute(query)]
 
 
-def seen(tx: Connection, agent_id: str, *, version: str, instance: str, now: datetime) -> None:
-    values = {"version": version, "instance": instance, "seen_at": now}
+def peers(tx: Connection, *, since: datetime) -> Mapping[str, Agent]:
+    """Agents that serve their volumes to other sites and were heard of since then, by id."""
+    query = _AGENTS.where(agent.c.revoked_at.is_(None), agent.c.peer.is_not(None), agent.c.seen_at >= since)
+    return {row.id: _agent(row) for row in tx.execute(query)}
+
+
+def seen(tx: Connection, agent_id: str, *, version: str, instance: str, peer: str | None, now: datetime) -> None:
+    values = {"version": version, "instance": instance, "peer": peer, "seen_at": now}
     tx.execute(agent.update().where(agent.c.id == agent_id).values(**values))
 
 
@@ -90,4 +97,5 @@ def _agent(row: Row[Any]) -> Agent:
         seen_at=row.seen_at,
         instance=row.instance,
         revoked_at=row.revoked_at,
+        peer=row.peer,
     )

@@ -127,6 +127,12 @@ def of_dataset(tx: Connection, dataset_id: str) -> Sequence[CachedView]:
     return [_view(row) for row in tx.execute(_select().where(cached.c.dataset_id == dataset_id).order_by(cached.c.id))]
 
 
+def filling(tx: Connection) -> Sequence[CachedView]:
+    """Fills under way, on all volumes."""
+    query = _select().where(cached.c.state == CachedState.FILLING.value, cached.c.attempt > 0)
+    return [_view(row) for row in tx.execute(query.order_by(cached.c.id))]
+
+
 def held_up(tx: Connection) -> Sequence[CachedView]:
     """Fills that cannot go on now, on volumes that are well."""
     query = _select().where(

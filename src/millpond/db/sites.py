@@ -41,6 +41,16 @@ def of_computes(tx: Connection, names: Collection[str]) -> Mapping[str, str]:
     return {row.name: row.site for row in rows}
 
 
+def change(tx: Connection, site_id: str, *, address: str | None) -> None:
+    tx.execute(site.update().where(site.c.id == site_id).values(address=address))
+
+
+def addresses(tx: Connection) -> Mapping[str, str]:
+    """By the ids of sites, of those that have one."""
+    query = select(site.c.id, site.c.address).where(site.c.address.is_not(None))
+    return {row.id: row.address for row in tx.execute(query)}
+
+
 def delete(tx: Connection, site_id: str) -> None:
     """IntegrityError while something stands there."""
     # Detached computes are kept for the placements that refer to them, and any site will do for that.
@@ -73,4 +83,4 @@ def page(tx: Connection, *, limit: int, after: str = "") -> Sequence[SiteCounts]
 
 
 def _site(row: Row[Any]) -> Site:
-    return Site(id=row.id, name=row.name, created_at=row.created_at)
+    return Site(id=row.id, name=row.name, created_at=row.created_at, address=row.address)

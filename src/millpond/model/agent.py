@@ -23,3 +23,5 @@ class Agent:
     instance: str | None = None
     # Its credential is refused since then.
     revoked_at: datetime | None = None
+    # The fingerprint of its certificate, while it serves its volumes to other sites.
+    peer: str | None = None

@@ -16,6 +16,8 @@ class Site:
     id: str
     name: str
     created_at: datetime
+    # Where agents of other sites reach the one that serves its volumes, as `host:port`.
+    address: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,18 @@ class Site(Response):
     created_at: Time
     computes: int
     volumes: int
+    # Where agents of other sites fetch cached commits, as `host:port`; null: nowhere.
+    address: str | None = None
 
 
 class SiteCreate(Request):
     name: str
+
+
+class SiteChange(Request):
+    """`address`: where agents of other sites fetch cached commits, as `host:port`; null: nowhere."""
+
+    address: str | None = Field(default=None, max_length=300)
 
 
 class VolumeLimit(Response):

@@ -58,6 +58,29 @@ class Base(Response):
     tree: str
 
 
+class DesiredPeer(Response):
+    """The agent of another site that sends the commit from its volume, to whoever shows the token, once.
+
+    Rates are in bytes per second: what is expected from there, and from the lake.
+    """
+
+    address: str
+    fingerprint: str
+    token: str
+    bytes_per_second: float | None = None
+    lake_bytes_per_second: float | None = None
+
+
+class DesiredGrant(Response):
+    """Send this published commit to the one agent that shows the token, of which this is the SHA-256."""
+
+    token_sha256: str
+    volume_id: str
+    project_id: str
+    dataset_id: str
+    commit_id: str
+
+
 class DesiredFill(Response):
     """Be `present`: fill attempt `attempt` and publish it. Be `absent`: rename aside and remove.
 
@@ -88,6 +111,8 @@ class DesiredFill(Response):
     # A volume of another site that has the commit: what cannot be linked is copied from there, what is missing or
     # wrong there comes from the lake.
     source: str | None = None
+    # How its files come from that volume, if it is not mounted here.
+    peer: DesiredPeer | None = None
 
 
 class DesiredInput(Response):
@@ -183,4 +208,6 @@ class Desired(Response):
     # Tests of this compute that somebody asked for, by their ids: each is made once, and what was found is told.
     trials: list[str] = []
     tunnels: list[DesiredTunnel] = []
+    # What agents of other sites may fetch from this one now.
+    grants: list[DesiredGrant] = []
     server_time: Time

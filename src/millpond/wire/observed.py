@@ -198,6 +198,8 @@ class Observed(Request):
     boot_id: str
     driver: str = "process"
     capabilities: Capabilities | None = None
+    # The SHA-256 of the certificate by which agents of other sites know this one; None if it serves them nothing.
+    peer: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
     nodes: list[NodeFacts]
     volumes: list[VolumeSeen] = []
     fills: list[FillSeen] = []

@@ -3713,7 +3713,8 @@ export interface paths {
         };
         /** Get Site */
         get: operations["get_site"];
-        put?: never;
+        /** Change Site */
+        put: operations["change_site"];
         post?: never;
         /**
          * Remove Site
@@ -5210,6 +5211,11 @@ export interface components {
             agent_id: string;
             /** Fills */
             fills: components["schemas"]["DesiredFill"][];
+            /**
+             * Grants
+             * @default []
+             */
+            grants: components["schemas"]["DesiredGrant"][];
             /** Placements */
             placements: components["schemas"]["DesiredPlacement"][];
             /** Revision */
@@ -5274,6 +5280,7 @@ export interface components {
              * @default 0
              */
             needed_inodes: number;
+            peer?: components["schemas"]["DesiredPeer"] | null;
             /** Project */
             project: string;
             /** Project Id */
@@ -5299,6 +5306,22 @@ export interface components {
              * @enum {string}
              */
             want: "present" | "absent" | "verified" | "found";
+        };
+        /**
+         * DesiredGrant
+         * @description Send this published commit to the one agent that shows the token, of which this is the SHA-256.
+         */
+        DesiredGrant: {
+            /** Commit Id */
+            commit_id: string;
+            /** Dataset Id */
+            dataset_id: string;
+            /** Project Id */
+            project_id: string;
+            /** Token Sha256 */
+            token_sha256: string;
+            /** Volume Id */
+            volume_id: string;
         };
         /** DesiredInput */
         DesiredInput: {
@@ -5356,6 +5379,24 @@ export interface components {
             source: string | null;
             /** Target */
             target: string;
+        };
+        /**
+         * DesiredPeer
+         * @description The agent of another site that sends the commit from its volume, to whoever shows the token, once.
+         *
+         *     Rates are in bytes per second: what is expected from there, and from the lake.
+         */
+        DesiredPeer: {
+            /** Address */
+            address: string;
+            /** Bytes Per Second */
+            bytes_per_second?: number | null;
+            /** Fingerprint */
+            fingerprint: string;
+            /** Lake Bytes Per Second */
+            lake_bytes_per_second?: number | null;
+            /** Token */
+            token: string;
         };
         /**
          * DesiredPlacement
@@ -8729,6 +8770,8 @@ export interface components {
             instance: string;
             /** Nodes */
             nodes: components["schemas"]["NodeFacts"][];
+            /** Peer */
+            peer?: string | null;
             /**
              * Placements
              * @default []
@@ -10711,6 +10754,8 @@ export interface components {
         };
         /** Site */
         Site: {
+            /** Address */
+            address?: string | null;
             /** Computes */
             computes: number;
             /** Created At */
@@ -10721,6 +10766,14 @@ export interface components {
             name: string;
             /** Volumes */
             volumes: number;
+        };
+        /**
+         * SiteChange
+         * @description `address`: where agents of other sites fetch cached commits, as `host:port`; null: nowhere.
+         */
+        SiteChange: {
+            /** Address */
+            address?: string | null;
         };
         /** SiteCreate */
         SiteCreate: {
@@ -20308,6 +20361,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SiteDetail"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_site: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                site: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SiteChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Site"];
                 };
             };
             /** @description A problem */

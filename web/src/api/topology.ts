@@ -27,6 +27,14 @@ export function useAddSite() {
   });
 }
 
+export function useChangeSite() {
+  return useMutation({
+    mutationFn: ({ site, address }: { site: string; address: string | null }) =>
+      take(api.PUT("/api/v1/sites/{site}", { params: { path: { site } }, body: { address } })),
+    onSuccess: refreshTopology,
+  });
+}
+
 export function useRemoveSite() {
   return useMutation({
     mutationFn: (site: string) => take(api.DELETE("/api/v1/sites/{site}", { params: { path: { site } } })),

@@ -30,6 +30,11 @@ def get_site(site: str, actor: SignedIn, deps: DepsOf) -> SiteDetail:
     return shapes.site_detail(topology.site(deps, site))
 
 
+@router.put("/sites/{site}")
+def change_site(site: str, body: wire.SiteChange, actor: SiteAdmin, deps: DepsOf) -> wire.Site:
+    return shapes.site(sites.change(deps, actor, site, address=body.address))
+
+
 @router.delete("/sites/{site}", status_code=204)
 def remove_site(site: str, actor: SiteAdmin, deps: DepsOf) -> None:
     """Refused while volumes or computes are there; its links go with it."""

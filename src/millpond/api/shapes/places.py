@@ -23,8 +23,9 @@ _SUMMARY = topology.CachesSummary.model_fields.keys() - {"fills"}
 def site(counts: SiteCounts) -> cache.Site:
     found = counts.site
     return cache.Site(
-        id=found.id, name=found.name, created_at=found.created_at, computes=counts.computes, volumes=counts.volumes
-    )
+        id=found.id, name=found.name, created_at=found.created_at, computes=counts.computes, volumes=counts.volumes,
+        address=found.address,
+    )  # fmt: skip
 
 
 def site_detail(found: places.SiteDetail) -> topology.SiteDetail:

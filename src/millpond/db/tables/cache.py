@@ -25,6 +25,8 @@ site = Table(
     id_column(),
     Column("name", String(63), nullable=False, unique=True),
     time_column("created_at"),
+    # Where agents of other sites reach the one that serves its volumes.
+    Column("address", String(300), nullable=True),
 )
 
 volume = Table(

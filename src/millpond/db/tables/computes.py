@@ -58,6 +58,8 @@ agent = Table(
     Column("instance", String(64), nullable=True),
     # Its credential is refused.
     time_column("revoked_at", nullable=True),
+    # The fingerprint by which agents of other sites know it, while it serves its volumes to them.
+    Column("peer", String(64), nullable=True),
 )
 
 # A node that has left keeps its row: placements name it.

@@ -85,6 +85,7 @@ def desired(deps: Deps, agent: Agent, observed: Observed) -> Desired:
         placements=wanted,
         trials=trials,
         tunnels=tunnels,
+        grants=desired_fills.grants_for(deps, agent),
         word_seconds=presence.WORD.total_seconds(),
         server_time=deps.clock.now(),
     )
@@ -156,9 +157,8 @@ def _hello(deps: Deps, actor: Actor, observed: Observed, now: datetime) -> Agent
             raise NotSignedIn("This agent is no longer known.")
         if _was_replaced(known, observed, now):
             raise _replaced(known)
-        agents.seen(
-            tx, known.id, version=observed.version[:40], instance=observed.instance[:_INSTANCE], now=now
-        )  # fmt: skip
+        version, instance = observed.version[:40], observed.instance[:_INSTANCE]
+        agents.seen(tx, known.id, version=version, instance=instance, peer=observed.peer, now=now)
         changed = _describe(tx, known, observed)
         changed |= nodes.report(tx, known.id, known.compute_id, _nodes(known.compute_id, observed.nodes), now)
         placements.renew(tx, known.id, _told(observed), now)

@@ -8,7 +8,8 @@ from sqlalchemy.exc import IntegrityError
 from millpond.db import links as link_rows
 from millpond.db import sites
 from millpond.db.sites import SiteCounts
-from millpond.errors import BadName, InUse, NameTaken
+from millpond.errors import BadName, BadRequest, InUse, NameTaken
+from millpond.model.address import HostPort
 from millpond.model.ids import new_id
 from millpond.model.names import check_name
 from millpond.model.people import Actor
@@ -54,6 +55,25 @@ def remove(deps: Deps, actor: Actor, name: str) -> None:
                 f"Site {name!r} is the last one, and jobs have run there.", hint="Add another site first."
             ) from error
         audit.record(tx, now=now, actor=actor, action="site.remove", subject=name)
+
+
+def change(deps: Deps, actor: Actor, name: str, *, address: str | None) -> SiteCounts:
+    """Set where agents of other sites reach the one that serves its volumes; None: nowhere."""
+    if address is not None:
+        try:
+            address = str(HostPort.parse(address))
+        except ValueError as error:
+            raise BadRequest(str(error), hint="Write it as HOST:PORT, like gpu1.example.org:8425.") from error
+    now = deps.clock.now()
+    with deps.db.write() as tx:
+        site = find(tx, name)
+        sites.change(tx, site.id, address=address)
+        audit.record(
+            tx, now=now, actor=actor, action="site.change", subject=name, details={"address": address or "none"}
+        )
+        found = get(tx, name)
+    deps.events.wake("agents")
+    return found
 
 
 def get(tx: Connection, name: str) -> SiteCounts:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from sqlalchemy import Connection
 
@@ -15,12 +16,14 @@ from millpond.model.agent import Agent
 from millpond.model.cached_state import CachedState
 from millpond.model.volume import CachedCommit, Volume
 from millpond.services.caches.admission.stock import space_of
+from millpond.services.caches.fills import peers as fill_peers
 from millpond.services.caches.fills import sources as fill_sources
+from millpond.services.caches.fills.peers import PeerWay
 from millpond.services.caches.fills.shares import to_measure
 from millpond.services.caches.fills.sources import Ways
 from millpond.services.computes.presence import connected_since
 from millpond.services.deps import Deps
-from millpond.wire.desired import Base, DesiredFill, DesiredPointer, DesiredVolume
+from millpond.wire.desired import Base, DesiredFill, DesiredGrant, DesiredPeer, DesiredPointer, DesiredVolume
 
 # Published commits that a fill may take files from: comparing with each takes a little time.
 _BASES_MOST = 3
@@ -42,7 +45,7 @@ def desired_for(deps: Deps, agent: Agent) -> tuple[list[DesiredVolume], list[Des
             cached = caches.of_volume(tx, volume.id) if volume.filler_id == agent.id else ()
             wanted.append(_volume(tx, volume, agent, cached, lake, deps.clock.now()))
             if volume.problem is None:
-                fills.extend(_fills(tx, volume, cached, ways))
+                fills.extend(_fills(tx, deps, volume, cached, ways))
     wanted += [DesiredVolume(id=one.id, path=one.path, new=False, lake=lake, visited=True) for one in ways.visited]
     return wanted, fills
 
@@ -101,7 +104,7 @@ def _may_adopt(tx: Connection, volume: Volume, agent: Agent, now: datetime) -> b
     return first in (None, agent.id)
 
 
-def _fills(tx: Connection, volume: Volume, cached: Sequence[CachedView], ways: Ways) -> list[DesiredFill]:
+def _fills(tx: Connection, deps: Deps, volume: Volume, cached: Sequence[CachedView], ways: Ways) -> list[DesiredFill]:
     by_id = {view.cached.id: view for view in cached}
     found: list[DesiredFill] = []
     for view in cached:
@@ -113,16 +116,25 @@ def _fills(tx: Connection, volume: Volume, cached: Sequence[CachedView], ways: W
         elif _is_filling(row):
             source = fill_sources.source_of(tx, ways, view)
             wanted = _desired(view, "present", row.attempt, _bases(view, by_id))
-            told = (
-                _room(volume, row) if source is None or source.is_lake else {**_room(volume, row), "source": source.id}
-            )
+            told: dict[str, Any] = _room(volume, row)
+            if source is not None and not source.is_lake:
+                told |= {"source": source.id, "peer": _peer(fill_peers.peer_of(deps, ways, row, source.id))}
             found.append(wanted.model_copy(update=told))
         elif row.is_verifying:
             found.append(_desired(view, "verified", row.verify))
     return found
 
 
-def _room(volume: Volume, row: CachedCommit) -> dict[str, int | str]:
+def grants_for(deps: Deps, agent: Agent) -> list[DesiredGrant]:
+    """What agents of other sites may fetch from this one now."""
+    return [DesiredGrant(**asdict(one)) for one in fill_peers.grants_for(deps, agent)]
+
+
+def _peer(way: PeerWay | None) -> DesiredPeer | None:
+    return DesiredPeer(**asdict(way)) if way is not None else None
+
+
+def _room(volume: Volume, row: CachedCommit) -> dict[str, Any]:
     return {
         "needed_bytes": row.reserved_bytes,
         "needed_inodes": row.reserved_inodes,

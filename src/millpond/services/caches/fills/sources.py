@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from millpond.db import agents, caches, links, volumes
+from millpond.db import agents, caches, links, sites, volumes
 from millpond.db.caches import CachedView
 from millpond.decide.source import FillSource, FillWay, choose_source
 from millpond.model.agent import Agent
 from millpond.model.cached_state import CachedState
 from millpond.model.topology import LAKE, Link
-from millpond.model.volume import Volume
+from millpond.model.volume import CachedCommit, Volume
+from millpond.services.computes.presence import connected_since
 from millpond.services.deps import Deps
 from millpond.services.places import geography
 from millpond.services.places.geography import Geography
@@ -29,6 +30,20 @@ class Ways:
     measured: Mapping[tuple[str, str], float]
     # What an hour of filling is worth.
     fill_price: float
+    # Agents that send what their volumes hold to other sites, by id, and where they are reached, by site.
+    peers: Mapping[str, Agent]
+    addresses: Mapping[str, str]
+    # Sites that fills take bytes from now, by the id of the cached commit.
+    taking: Mapping[str, str]
+
+    def is_mounted(self, volume: Volume) -> bool:
+        look = self.places.look(self.agent.id, volume.id)
+        return look is not None and look.problem is None
+
+    def sender(self, volume: Volume) -> Agent | None:
+        """The agent that sends what this volume holds; None if nobody does."""
+        agent = self.peers.get(volume.filler_id or "")
+        return agent if volume.problem is None and volume.site_id in self.addresses else None
 
 
 def load(tx: Connection, deps: Deps, agent: Agent) -> Ways:
@@ -37,7 +52,10 @@ def load(tx: Connection, deps: Deps, agent: Agent) -> Ways:
     linked = places.linked(agent.site_id)
     visited = [volume for volume in volumes.all_of(tx) if volume.site_id in linked] if linked else []
     measured = {(one.volume_id, one.source_id): one.bytes_per_second for one in links.bandwidths(tx)}
-    return Ways(agent, visited, places, measured, deps.settings.fill_price)
+    peers = agents.peers(tx, since=connected_since(deps.clock.now())) if visited else {}
+    return Ways(
+        agent, visited, places, measured, deps.settings.fill_price, peers, sites.addresses(tx), _taking(tx, peers)
+    )
 
 
 def source_of(tx: Connection, ways: Ways, view: CachedView) -> FillSource | None:
@@ -48,13 +66,13 @@ def source_of(tx: Connection, ways: Ways, view: CachedView) -> FillSource | None
         for other in (caches.of_commits(tx, [row.commit_id]) if ways.visited else ())
         if other.cached.state is CachedState.READY
     }
-    found = [_way(ways, row.volume_id, volume) for volume in ways.visited if volume.id in has]
+    found = [_way(ways, row, volume) for volume in ways.visited if volume.id in has]
     if not found:
         return None
     lake = FillWay(
         LAKE,
         "the lake",
-        bytes_per_second=_speed(ways, row.volume_id, LAKE),
+        bytes_per_second=speed(ways, row.volume_id, LAKE),
         price_per_gb=_price(ways.places.link(LAKE, ways.agent.site_id)),
     )
     # What is linked from a commit beside it is not fetched.
@@ -72,23 +90,38 @@ def explain(tx: Connection, deps: Deps, view: CachedView) -> tuple[str, ...]:
     return source.reasons if source else ()
 
 
-def _way(ways: Ways, target_id: str, volume: Volume) -> FillWay:
-    look = ways.places.look(ways.agent.id, volume.id)
-    obstacle = volume.problem
-    if look is None:
-        obstacle = f"{ways.agent.compute} does not have it mounted"
-    elif look.problem is not None:
-        obstacle = look.problem
+def _way(ways: Ways, row: CachedCommit, volume: Volume) -> FillWay:
+    known = speed(ways, row.volume_id, volume.site_id)
+    if known is not None and not ways.is_mounted(volume):
+        # Those who take from there now share the line.
+        known /= 1 + sum(site == volume.site_id for taker, site in ways.taking.items() if taker != row.id)
     return FillWay(
         volume.id,
         f"volume {volume.name} at {volume.site}",
-        bytes_per_second=_speed(ways, target_id, volume.site_id),
+        bytes_per_second=known,
         price_per_gb=_price(ways.places.link(ways.agent.site_id, volume.site_id)),
-        obstacle=obstacle,
+        obstacle=_obstacle(ways, volume),
     )
 
 
-def _speed(ways: Ways, target_id: str, source_id: str) -> float | None:
+def _obstacle(ways: Ways, volume: Volume) -> str | None:
+    if volume.problem is not None or ways.is_mounted(volume) or ways.sender(volume) is not None:
+        return volume.problem
+    look = ways.places.look(ways.agent.id, volume.id)
+    if look is not None:
+        return look.problem
+    why = "has no address" if volume.site_id not in ways.addresses else "serves nothing to other sites"
+    return f"{ways.agent.compute} does not have it mounted, and site {volume.site} {why}"
+
+
+def _taking(tx: Connection, peers: Mapping[str, Agent]) -> Mapping[str, str]:
+    if not peers:
+        return {}
+    rates = links.rates(tx)
+    return {view.cached.id: rates[view.cached.id].source_id for view in caches.filling(tx) if view.cached.id in rates}
+
+
+def speed(ways: Ways, target_id: str, source_id: str) -> float | None:
     """Measured by fills of this volume; before there was one, what its link is said to carry."""
     known = ways.measured.get((target_id, source_id))
     link = ways.places.link(source_id, ways.agent.site_id)

@@ -3,6 +3,7 @@ import type { Topology, TopologyCompute, TopologyVolume } from "../../../api/sha
 import { Status } from "../../../components/Status";
 import { TextLink } from "../../../components/TextLink";
 import { formatRate } from "../../../lib/quantity";
+import { SiteAddress } from "./SiteAddress";
 import { RemoveSite } from "./SiteForms";
 import { fillsOf, stockOf, strengthOf } from "./words";
 
@@ -28,6 +29,7 @@ export function SiteList({ topology }: { topology: Topology }) {
               {computes.map((item) => (
                 <ComputeWords key={item.name} item={item} />
               ))}
+              {volumes.length > 0 && <SiteAddress site={site} />}
               {volumes.length + computes.length === 0 && (
                 <Text size="sm" c="dimmed">
                   No volumes or computes yet.

@@ -1,0 +1,102 @@
+"""Fills from one site to another without a mount: who sends what to whom, and the grants that allow it.
+
+A grant is for one commit, one attempt of one fill and one sender. Its token is derived from the server's secret, so
+every server tells both ends the same and nothing is stored. The sender takes each once.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from millpond.db import agents, caches, volumes
+from millpond.db.caches import CachedView
+from millpond.model.agent import Agent
+from millpond.model.topology import LAKE
+from millpond.model.volume import CachedCommit, Volume
+from millpond.services.caches.fills import sources
+from millpond.services.caches.fills.sources import Ways
+from millpond.services.deps import Deps
+
+
+@dataclass(frozen=True, slots=True)
+class PeerWay:
+    """How files come from a volume of another site. Rates are in bytes per second: expected from there and the lake."""
+
+    address: str
+    fingerprint: str
+    token: str
+    bytes_per_second: float | None
+    lake_bytes_per_second: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CommitGrant:
+    """A published commit that whoever shows the token may fetch."""
+
+    token_sha256: str
+    volume_id: str
+    project_id: str
+    dataset_id: str
+    commit_id: str
+
+
+def peer_of(deps: Deps, ways: Ways, row: CachedCommit, volume_id: str) -> PeerWay | None:
+    """How the agent gets the files of a fill from this volume of another site; None if it is mounted there."""
+    volume = next((one for one in ways.visited if one.id == volume_id), None)
+    sender = ways.sender(volume) if volume is not None and not ways.is_mounted(volume) else None
+    if volume is None or sender is None or sender.peer is None:
+        return None
+    return PeerWay(
+        address=ways.addresses[volume.site_id],
+        fingerprint=sender.peer,
+        token=_token(deps.secret, row, sender),
+        bytes_per_second=sources.speed(ways, row.volume_id, volume.site_id),
+        lake_bytes_per_second=sources.speed(ways, row.volume_id, LAKE),
+    )
+
+
+def grants_for(deps: Deps, agent: Agent) -> list[CommitGrant]:
+    """What agents of other sites may fetch from this one: the commits that they fill from its volumes now."""
+    with deps.db.read() as tx:
+        known = agents.get(tx, agent.id)
+        if known is None or known.peer is None:
+            return []
+        tended = {one.id: one for one in volumes.all_of(tx, agent.site_id) if one.filler_id == agent.id}
+        ways: dict[str, Ways] = {}
+        return [
+            grant
+            for view in caches.filling(tx)
+            if view.site_id != agent.site_id and (grant := _grant(tx, deps, ways, known, tended, view)) is not None
+        ]
+
+
+def _grant(
+    tx: Connection, deps: Deps, known: dict[str, Ways], sender: Agent, tended: dict[str, Volume], view: CachedView
+) -> CommitGrant | None:
+    row = view.cached
+    target = volumes.get(tx, row.volume_id)
+    receiver = agents.get(tx, target.filler_id) if target and target.filler_id else None
+    if receiver is None:
+        return None
+    ways = known[receiver.id] if receiver.id in known else sources.load(tx, deps, receiver)
+    known[receiver.id] = ways
+    source = sources.source_of(tx, ways, view)
+    if source is None or source.id not in tended or ways.is_mounted(tended[source.id]):
+        return None
+    return CommitGrant(
+        token_sha256=hashlib.sha256(_token(deps.secret, row, sender).encode()).hexdigest(),
+        volume_id=source.id,
+        project_id=row.project_id,
+        dataset_id=row.dataset_id,
+        commit_id=row.commit_id,
+    )
+
+
+def _token(secret: bytes, row: CachedCommit, sender: Agent) -> str:
+    about = f"peer:{row.id}:{row.attempt}:{row.commit_id}:{sender.id}"
+    return base64.b32encode(hmac.digest(secret, about.encode(), hashlib.sha256)).decode().rstrip("=").lower()
