@@ -140,7 +140,7 @@ def test_a_new_agent_speaks_for_the_compute_and_its_nodes(db: Database, agent: A
 
 def test_only_the_process_that_spoke_last_is_still_there(db: Database, agent: AddedAgent) -> None:
     with db.write() as tx:
-        agents.seen(tx, agent.agent.id, version="2", instance="new", now=LATER)
+        agents.seen(tx, agent.agent.id, version="2", instance="new", peer=None, now=LATER)
         assert agents.still_there(tx, agent.agent.id, instance="new", now=LATER)
         assert not agents.still_there(tx, agent.agent.id, instance="old", now=LATER)
     with db.read() as tx:
