@@ -261,6 +261,17 @@ const flow = createRoute({
   component: lazyRouteComponent(() => import("./pages/Flow/Details"), "FlowDetails"),
 });
 
+const flowComparison = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/projects/$project/flows/$flow/compare",
+  validateSearch: (raw: Raw): { a?: string; b?: string; all?: boolean } => ({
+    a: text(raw, "a"),
+    b: text(raw, "b"),
+    all: flag(raw, "all"),
+  }),
+  component: lazyRouteComponent(() => import("./pages/Flow/CompareRuns"), "CompareFlowRuns"),
+});
+
 const flowRun = createRoute({
   getParentRoute: () => signedIn,
   path: "/projects/$project/flow-runs/$run",
@@ -426,6 +437,7 @@ const pages = [
   flows,
   newFlow,
   flow,
+  flowComparison,
   flowRun,
   models,
   model,

@@ -179,13 +179,13 @@ export function useRetryFlowRun(place: FlowRunPlace) {
 
 export function useAnswerGate(place: FlowRunPlace, step: string) {
   return useMutation({
-    mutationFn: (answer: "approve" | "reject") =>
+    mutationFn: ({ answer, comment }: { answer: "approve" | "reject"; comment: string }) =>
       take(
         api.POST(
           answer === "approve"
             ? "/api/v1/projects/{project}/flow-runs/{flow_run}/steps/{step}:approve"
             : "/api/v1/projects/{project}/flow-runs/{flow_run}/steps/{step}:reject",
-          { params: { path: { ...place, step } }, body: { comment: "" } },
+          { params: { path: { ...place, step } }, body: { comment } },
         ),
       ),
     onSuccess: refreshRun,

@@ -143,7 +143,11 @@ function useSave(draft: Draft) {
 
 function Runs({ flow }: { flow: Flow }) {
   const result = useQuery(flowRunsQuery({ project: flow.project, flow: flow.name }));
-  return <Loaded result={result}>{({ items }) => <RunTable project={flow.project} runs={items} />}</Loaded>;
+  return (
+    <Loaded result={result}>
+      {({ items }) => <RunTable project={flow.project} flow={flow.name} runs={items} />}
+    </Loaded>
+  );
 }
 
 function Versions({ flow }: { flow: Flow }) {

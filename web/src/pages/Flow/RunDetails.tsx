@@ -1,12 +1,21 @@
 /** One run of a flow: the same graph, live; each step with its state, job, data and what it made. */
-import { Alert, Breadcrumbs, Button, Divider, Group, Paper, Text } from "@mantine/core";
+import { Alert, Breadcrumbs, Button, Group, Menu, Paper, Text } from "@mantine/core";
+import { useMediaQuery } from "@mantine/hooks";
+import { IconArrowsDiff, IconPlayerStop, IconRefresh } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { ReactFlowProvider } from "@xyflow/react";
 import { useMemo, useRef } from "react";
-import { flowRunQuery, libraryQuery, useCancelFlowRun, useRetryFlowRun } from "../../api/flows";
+import {
+  flowRunQuery,
+  flowRunsQuery,
+  libraryQuery,
+  useCancelFlowRun,
+  useRetryFlowRun,
+} from "../../api/flows";
 import { isNotFound } from "../../api/problem";
 import type { FlowRun } from "../../api/shapes";
+import { CommitLink } from "../../components/CommitLink";
 import { Duration } from "../../components/Duration";
 import { Loaded } from "../../components/Loaded";
 import { NotFound } from "../../components/NotFound";
@@ -20,10 +29,13 @@ import { useTopic } from "../../hooks/useLive";
 import { useRoomBelow } from "../../hooks/useRoomBelow";
 import { readGraph } from "../../lib/flow/graph";
 import { Canvas } from "./editor/Canvas";
+import { writeValue } from "./editor/inspector/values";
+import { Side } from "./editor/Side";
 import { StepFooter } from "./parts/StepFooter";
 import { StepPanel } from "./parts/StepPanel";
 import { StepRuns } from "./parts/StepRuns";
-import { byStep } from "./parts/stepStates";
+import { startedBy } from "./parts/startedBy";
+import { byStep, progressWords } from "./parts/stepStates";
 import { Timeline } from "./parts/Timeline";
 import { FLOW_RUN_TABS } from "./tabs";
 
@@ -47,6 +59,7 @@ function Parts({ run }: { run: FlowRun }) {
     void navigate({ to: ROUTE, params: place, search: { tab, step: step ?? undefined }, replace: true });
   const frame = useRef<HTMLDivElement>(null);
   const room = useRoomBelow(frame, true);
+  const isNarrow = useMediaQuery("(max-width: 50em)") ?? false;
   const shown = run.steps.filter((one) => one.name === selected);
   return (
     <>
@@ -89,10 +102,9 @@ function Parts({ run }: { run: FlowRun }) {
               {tab === "timeline" && <Timeline run={run} onSelect={choose} />}
             </div>
             {shown.length > 0 && (
-              <>
-                <Divider orientation="vertical" />
-                <StepPanel run={run} steps={shown} onClose={() => choose(null)} />
-              </>
+              <Side isNarrow={isNarrow} isRun onClose={() => choose(null)}>
+                <StepPanel key={selected} run={run} steps={shown} onClose={() => choose(null)} />
+              </Side>
             )}
           </div>
         </Paper>
@@ -141,24 +153,36 @@ function About({ run }: { run: FlowRun }) {
       <Group gap="sm" my={6}>
         <Status state={run.state as never} />
         <Text size="sm" c="dimmed">
-          Version {run.version} · started <Time at={run.created_at} /> by {run.trigger.by || run.created_by}
-          {run.trigger.type === "manual" ? "" : ` (${run.trigger.type})`} ·{" "}
-          <Duration start={run.started_at} end={run.ended_at} />
+          <Duration start={run.started_at} end={run.ended_at} /> · {progressWords(run.steps)} ·{" "}
+          <TextLink
+            to="/projects/$project/flows/$flow"
+            params={{ project: run.project, flow: run.flow }}
+            search={{ version: run.version }}
+            size="sm"
+          >
+            version {run.version}
+          </TextLink>{" "}
+          · started <Time at={run.created_at} /> by {startedBy(run)}
         </Text>
       </Group>
       {params.length > 0 && (
         <Text size="sm" c="dimmed" style={{ overflowWrap: "anywhere" }}>
-          {params
-            .map(([name, value]) => `${name} = ${typeof value === "object" ? JSON.stringify(value) : value}`)
-            .join(" · ")}
+          {params.map(([name, value]) => `${name} = ${writeValue(value)}`).join(" · ")}
         </Text>
       )}
       {Object.entries(run.published ?? {}).map(([branch, commit]) => (
-        <Text key={branch} size="sm">
-          Published to {branch} ({commit.slice(0, 8)})
-        </Text>
+        <Published key={branch} project={run.project} branch={branch} commit={commit} />
       ))}
     </>
+  );
+}
+
+function Published({ project, branch, commit }: { project: string; branch: string; commit: string }) {
+  const dataset = branch.split("@")[0]?.split("/").at(-1) ?? branch;
+  return (
+    <Text size="sm">
+      Published to {branch}: <CommitLink project={project} dataset={dataset} commit={commit} />
+    </Text>
   );
 }
 
@@ -170,18 +194,60 @@ function Actions({ run }: { run: FlowRun }) {
     return (
       <Button
         variant="default"
-        color="red"
+        leftSection={<IconPlayerStop size={16} />}
         loading={cancel.isPending}
+        disabled={Boolean(run.cancelled_by)}
         onClick={() => cancel.mutate(undefined, { onError: notifyError })}
       >
-        Cancel
+        {run.cancelled_by ? "Being cancelled" : "Cancel"}
       </Button>
     );
   }
-  if (run.state === "succeeded") return null;
   return (
-    <Button loading={retry.isPending} onClick={() => retry.mutate(undefined, { onError: notifyError })}>
-      Retry failed steps
-    </Button>
+    <Group gap="xs">
+      <CompareWith run={run} />
+      {run.state !== "succeeded" && (
+        <Button
+          leftSection={<IconRefresh size={16} />}
+          loading={retry.isPending}
+          onClick={() => retry.mutate(undefined, { onError: notifyError })}
+        >
+          Retry failed steps
+        </Button>
+      )}
+    </Group>
+  );
+}
+
+/** Other runs of the same flow, to lay beside this one. */
+function CompareWith({ run }: { run: FlowRun }) {
+  const navigate = useNavigate();
+  const place = { project: run.project, flow: run.flow };
+  const others = (useQuery(flowRunsQuery(place)).data?.items ?? []).filter((one) => one.id !== run.id);
+  if (others.length === 0) return null;
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <Button variant="default" leftSection={<IconArrowsDiff size={16} />}>
+          Compare
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown mah={320} style={{ overflowY: "auto" }}>
+        {others.slice(0, 30).map((other) => (
+          <Menu.Item
+            key={other.id}
+            onClick={() =>
+              void navigate({
+                to: "/projects/$project/flows/$flow/compare",
+                params: place,
+                search: { a: other.id, b: run.id },
+              })
+            }
+          >
+            with #{other.number}, {other.state}, version {other.version}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
   );
 }

@@ -4,7 +4,7 @@ import { useDebouncedValue, useMediaQuery } from "@mantine/hooks";
 import { IconArrowLeft } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { ReactFlowProvider } from "@xyflow/react";
-import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef, useState } from "react";
+import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import { datasetsQuery } from "../../../api/datasets";
 import { flowProblemsQuery, libraryQuery } from "../../../api/flows";
 import { itemsOf } from "../../../api/paging";
@@ -22,6 +22,7 @@ import { FlowInspector } from "./inspector/FlowInspector";
 import { StepInspector } from "./inspector/StepInspector";
 import { Palette } from "./Palette";
 import { Problems, problemsByStep, stepOf } from "./Problems";
+import { Side } from "./Side";
 import { StepList } from "./StepList";
 import { Toolbar, type View } from "./Toolbar";
 import { useUndoKeys } from "./useUndoKeys";
@@ -249,24 +250,6 @@ function useProblems(project: string, text: string, saved?: string) {
 }
 
 const NONE: never[] = [];
-
-/** Beside the graph, or above it where there is no room. */
-function Side({
-  isNarrow,
-  onClose,
-  children,
-}: {
-  isNarrow: boolean;
-  onClose: () => void;
-  children: ReactNode;
-}) {
-  if (!isNarrow) return <div className="flow-side">{children}</div>;
-  return (
-    <Drawer opened onClose={onClose} withCloseButton={false} position="bottom" size="80%" padding={0}>
-      {children}
-    </Drawer>
-  );
-}
 
 function NotYaml({ error, onShow }: { error: string; onShow: () => void }) {
   return (
