@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from millpond.cli import flow_diff, flow_logs, flow_runs
+from millpond.cli import flow_backfill, flow_diff, flow_logs, flow_runs, flow_trigger
 from millpond.cli.command import command
 from millpond.cli.flow_arguments import FlowArgument, FlowName, file_or_name, flow_name, is_run
 from millpond.cli.flow_show import show_file, show_flow, show_run
@@ -200,4 +200,5 @@ def _add(*parts: Any) -> None:
         app.add_typer(part.app)
 
 
-_add(flow_runs, flow_logs, flow_diff)
+_add(flow_runs, flow_logs, flow_diff, flow_backfill)
+flow_trigger.add_to(app)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
 from typing import Any
@@ -92,6 +92,18 @@ def run_phases(tx: Connection, run_ids: Collection[str]) -> dict[str, tuple[int,
         query = select(flow_run.c.id, flow_run.c.number, flow_run.c.phase).where(flow_run.c.id.in_(batch))
         found |= {row.id: (row.number, FlowRunPhase(row.phase)) for row in tx.execute(query)}
     return found
+
+
+def params_of_runs(
+    tx: Connection, flow_id: str, version: int, phases: Collection[FlowRunPhase]
+) -> Sequence[tuple[int, Mapping[str, Any]]]:
+    """The number and parameters of each run of a version in one of these phases, the oldest first."""
+    query = select(flow_run.c.number, flow_run.c.params).where(
+        flow_run.c.flow_id == flow_id,
+        flow_run.c.version == version,
+        flow_run.c.phase.in_([phase.value for phase in phases]),
+    )
+    return [(row.number, row.params) for row in tx.execute(query.order_by(flow_run.c.number))]
 
 
 def _values(value: Backfill) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from functools import partial
 from millpond.loops.runner import Loop
 from millpond.services.caches.policies import TOPIC as BRANCHES
 from millpond.services.deps import Deps
-from millpond.services.flows.triggers import firing, noticing
+from millpond.services.flows.triggers import backfills, firing, noticing
 
 # What another server has committed, noticed or left behind is seen so soon.
 _SECONDS = 2.0
@@ -32,3 +32,4 @@ def fire(deps: Deps, now: datetime) -> None:
     noticing.notice_times(deps, now)
     while firing.start_due(deps, now) == firing.AT_ONCE:
         pass
+    backfills.advance_all(deps, now)

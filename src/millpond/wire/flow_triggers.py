@@ -113,12 +113,14 @@ class BackfillPlan(Response):
 
 
 class Backfill(Response):
-    """`state`: running, succeeded, failed or cancelled. `params` are as they were given, `counts` by state of parts."""
+    """`state`: running, succeeded, failed or cancelled; `reason`: what the next part waits for. `params` are as they
+    were given, `counts` by state of parts."""
 
     id: str
     flow: str
     version: int
     state: str
+    reason: str = ""
     params: dict[str, Any]
     max_parallel: int
     counts: dict[str, int]

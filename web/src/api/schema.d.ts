@@ -1620,6 +1620,63 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/flow-backfills": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Backfills
+         * @description Newest first, without their parts.
+         */
+        get: operations["list_backfills"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/flow-backfills/{backfill}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Backfill */
+        get: operations["get_backfill"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/flow-backfills/{backfill}:cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel Backfill
+         * @description Start nothing more, and cancel its runs that go on.
+         */
+        post: operations["cancel_backfill"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/flow-runs": {
         parameters: {
             query?: never;
@@ -1845,6 +1902,46 @@ export interface paths {
          * @description Remove the flow and its versions; its runs stay.
          */
         delete: operations["delete_flow"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/flows/{flow}/backfills": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Backfill
+         * @description Run the flow for each choice of parameters, at most `max_parallel` at once.
+         */
+        post: operations["create_backfill"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/flows/{flow}/backfills:plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan Backfill
+         * @description What the backfill would run; nothing is started.
+         */
+        post: operations["plan_backfill"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -4111,6 +4208,107 @@ export interface components {
             project: string | null;
             /** Subject */
             subject: string;
+        };
+        /**
+         * Backfill
+         * @description `state`: running, succeeded, failed or cancelled; `reason`: what the next part waits for. `params` are as they
+         *     were given, `counts` by state of parts.
+         */
+        Backfill: {
+            /** Cancelled By */
+            cancelled_by?: string | null;
+            /** Counts */
+            counts: {
+                [key: string]: number;
+            };
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Ended At */
+            ended_at?: string | null;
+            /** Flow */
+            flow: string;
+            /** Id */
+            id: string;
+            /** Max Parallel */
+            max_parallel: number;
+            /** Params */
+            params: {
+                [key: string]: unknown;
+            };
+            /** Parts */
+            parts?: components["schemas"]["BackfillPart"][] | null;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /** State */
+            state: string;
+            /** Version */
+            version: number;
+        };
+        /**
+         * BackfillCreate
+         * @description Run a flow for each choice of parameters: a list, or a text like `2026-01-01..2026-01-31`, `1..10` or `a,b`.
+         */
+        BackfillCreate: {
+            /**
+             * Max Parallel
+             * @default 4
+             */
+            max_parallel: number;
+            /** Params */
+            params: {
+                [key: string]: unknown;
+            };
+            /**
+             * Skip Done
+             * @default false
+             */
+            skip_done: boolean;
+            /** Version */
+            version?: number | null;
+        };
+        /**
+         * BackfillPart
+         * @description One choice of parameters. `state`: planned, skipped, refused, or that of its run.
+         */
+        BackfillPart: {
+            /** Number */
+            number: number;
+            /** Params */
+            params: {
+                [key: string]: unknown;
+            };
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /** Run */
+            run?: string | null;
+            /** State */
+            state: string;
+            /** Written */
+            written?: string | null;
+        };
+        /**
+         * BackfillPlan
+         * @description What a backfill would do: parts are planned or skipped.
+         */
+        BackfillPlan: {
+            /** Counts */
+            counts: {
+                [key: string]: number;
+            };
+            /** Flow */
+            flow: string;
+            /** Parts */
+            parts: components["schemas"]["BackfillPart"][];
+            /** Version */
+            version: number;
         };
         /**
          * Base
@@ -8835,6 +9033,13 @@ export interface components {
         Page_AuditRecord_: {
             /** Items */
             items: components["schemas"]["AuditRecord"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[Backfill] */
+        Page_Backfill_: {
+            /** Items */
+            items: components["schemas"]["Backfill"][];
             /** Next */
             next?: string | null;
         };
@@ -15735,6 +15940,110 @@ export interface operations {
             };
         };
     };
+    list_backfills: {
+        parameters: {
+            query?: {
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                flow?: string | null;
+                /** @description Maximum number of items. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Backfill_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_backfill: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                backfill: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Backfill"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_backfill: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                backfill: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Backfill"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_flow_runs: {
         parameters: {
             query?: {
@@ -16183,6 +16492,80 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_backfill: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                flow: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BackfillCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Backfill"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_backfill: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                flow: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BackfillCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackfillPlan"];
+                };
             };
             /** @description A problem */
             default: {

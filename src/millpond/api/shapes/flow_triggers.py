@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from millpond.decide.flows.triggers.words import title
 from millpond.model.flow_trigger import Firing, TriggerType
+from millpond.services.flows.triggers.backfills import BackfillView, PartView, Plan
 from millpond.services.flows.triggers.triggers import TriggerView
 from millpond.wire import flow_triggers as wire
 
@@ -33,6 +36,47 @@ def trigger(view: TriggerView, server: str) -> wire.Trigger:
         url=f"{server}{HOOKS}/{one.id}" if is_hook else None,
         has_secret=one.secret is not None if is_hook else None,
         secret_at=one.secret_at,
+    )
+
+
+def plan(found: Plan) -> wire.BackfillPlan:
+    parts = [_part(PartView(part, part.state.value), found.flow.name) for part in found.parts]
+    counts = dict(Counter(part.state for part in parts))
+    return wire.BackfillPlan(flow=found.flow.name, version=found.version.number, parts=parts, counts=counts)
+
+
+def backfill(view: BackfillView) -> wire.Backfill:
+    """Without its parts, as in a list."""
+    one = view.backfill
+    return wire.Backfill(
+        id=one.id,
+        flow=one.flow,
+        version=one.version,
+        state=view.state,
+        reason=view.reason,
+        params=dict(one.given),
+        max_parallel=one.max_parallel,
+        counts=view.counts,
+        created_by=one.created_by,
+        created_at=one.created_at,
+        ended_at=one.ended_at,
+        cancelled_by=one.cancelled_by,
+    )
+
+
+def whole_backfill(view: BackfillView) -> wire.Backfill:
+    parts = [_part(one, view.backfill.flow) for one in view.parts]
+    return backfill(view).model_copy(update={"parts": parts})
+
+
+def _part(view: PartView, flow: str) -> wire.BackfillPart:
+    return wire.BackfillPart(
+        number=view.part.number,
+        params=dict(view.part.params),
+        state=view.state,
+        reason=view.part.reason,
+        run=view.part.run_id,
+        written=f"{flow}#{view.run_number}" if view.run_number is not None else None,
     )
 
 

@@ -13,6 +13,7 @@ from millpond.client.flows.flow_file import FlowFile, read_flow_file
 from millpond.client.flows.flow_steps import find_steps
 from millpond.client.flows.outputs import OutputFiles, read_output
 from millpond.client.flows.run_logs import read_step_log, step_logs
+from millpond.client.flows.triggering import Triggering
 from millpond.client.http import Api
 from millpond.errors import BadRequest
 from millpond.model.quantity import parse_seconds
@@ -21,7 +22,7 @@ from millpond.wire.flows import FlowRun as FlowRunInfo
 from millpond.wire.flows import FlowRunCreate, FlowRunSummary, FlowStep, FlowVersion
 
 
-class Flow:
+class Flow(Triggering):
     """A flow of the project: `words`, or `words@2` for one of its versions.
 
     What is known of it (`version`, `steps`, `text`, `newest_run` …) are attributes, as they were when it was read.

@@ -387,7 +387,7 @@ def _end(deps: Deps, loaded: Loaded, decision: FlowDecision, now: datetime) -> N
     logger.info("flow_run_ended run=%s state=%s", run.id, phase.value)
     starting.announce(deps, ended, "ended")
     deps.events.wake(starting.TOPIC)
-    if noticed:
+    if noticed or run.trigger.backfill_id is not None:
         deps.events.wake(firing.TOPIC)
 
 

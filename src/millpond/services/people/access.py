@@ -14,6 +14,7 @@ from millpond.model.people import Actor, Project, Role
 # What lists the things of a kind, for a name that resembles none of them.
 _LISTED_BY = {
     "artifact": "mill run artifacts RUN",
+    "backfill": "mill flow backfills list",
     "cached commit": "mill cache list",
     "component": "mill library list",
     "compute": "mill compute list",
@@ -45,6 +46,7 @@ _LISTED_BY = {
     "template": "mill template list",
     "template or queue": "mill template list",
     "token": "mill token list",
+    "trigger": "mill flow trigger list",
     "user": "mill user list",
     "view": "mill run view list",
     "volume": "mill volume list",

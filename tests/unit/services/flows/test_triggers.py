@@ -245,7 +245,7 @@ def test_two_servers_start_one_run_for_each_occurrence(flows: Flows) -> None:
     for number in range(1, 6):
         made.append(commit(flows, a=str(number)))
         flows.world.clock.advance(60)
-        _together(lambda: look(flows), lambda: look(flows, replace(flows.deps)))
+        together(lambda: look(flows), lambda: look(flows, replace(flows.deps)))
     found = runs_of(flows)
     assert [run.trigger.commit for run in found if run.trigger.type == "commit"] == made
     assert len([run for run in found if run.trigger.type == "cron"]) == 5
@@ -314,7 +314,7 @@ def test_what_fails_again_and_again_is_given_up(flows: Flows, monkeypatch: pytes
 def test_who_lost_the_role_starts_nothing_and_is_told(flows: Flows) -> None:
     commit(flows, a="0")
     flows.save(ON_COMMIT)
-    _take_role(flows, "maria")
+    take_role(flows, "maria")
     commit(flows, a="1")
     look(flows)
     reason = "maria, who the flow runs as, has no role in project default."
@@ -498,14 +498,14 @@ def _away(*_: Any) -> Any:
     raise Unavailable("The lake is away.")
 
 
-def _take_role(flows: Flows, name: str) -> None:
+def take_role(flows: Flows, name: str) -> None:
     with flows.deps.db.write() as tx:
         user = users.find(tx, name)
         assert user is not None
         projects.remove_member(tx, flows.project.id, user.id)
 
 
-def _together(*calls: Callable[[], object]) -> None:
+def together(*calls: Callable[[], object]) -> None:
     errors: list[BaseException] = []
     barrier = threading.Barrier(len(calls))
 
