@@ -76,6 +76,7 @@ EXISTING = {
     "flow_run": "flowrun001",
     "trigger": "trigger001",
     "backfill": "backfill01",
+    "view": "favourites",
     "step": "gate",
     "component": "split",
     "test": "test000001",
