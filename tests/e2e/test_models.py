@@ -58,6 +58,11 @@ def test_a_model_from_a_run_to_the_bin_and_back(screen: Screen, mill: Callable[.
     assert_accessible(page)
     page.get_by_role("tab", name="Files").click()
     expect(page.get_by_role("table", name="Files")).to_contain_text("6.0 kB")
+    page.get_by_role("tab", name="Lineage").click()
+    expect(page.locator(".lineage-node").filter(has_text="second")).to_contain_text("Run")
+    assert_accessible(page)
+    page.get_by_text("List", exact=True).click()
+    expect(page.get_by_role("table", name="Made from").get_by_role("link", name="second")).to_be_visible()
 
     page.get_by_role("link", name="Compare").click()
     expect(page.get_by_role("table", name="Metrics")).to_contain_text("+0.1")

@@ -71,6 +71,8 @@ def test_a_model_from_a_run_to_a_download(mill: Mill, tmp_path: Path) -> None:
     assert "is not empty" in mill("model", "download", "chest@champion", "--to", "got").err
     assert "weights.bin" in mill.ok("data", "ls", ".models.chest@champion").out
     assert made["run"] in mill.ok("data", "lineage", ".models.chest@1", "--json").out
+    tree = mill.ok("data", "lineage", ".models.chest@1", "--graph").out
+    assert "model default/chest@1 made from\n  made: run default/train (" in tree
     assert [one["noun"] for one in mill.ok("find", "chest", "--json").json["items"]] == ["model"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from millpond.cli.session import Session
+from millpond.model.names import MODEL_PREFIX
 from millpond.wire.lineage import LineageGraph, LineageNode
 
 
@@ -46,6 +47,8 @@ def _below(
 def _written(node: LineageNode) -> str:
     if node.is_gone:
         return f"{node.kind.value} {node.id[:12]} (deleted)"
+    if node.version is not None and node.dataset is not None:
+        return f"model {node.project}/{node.dataset.removeprefix(MODEL_PREFIX)}@{node.version}"
     if node.dataset is not None:
         return f"{node.project}/{node.dataset}@{node.id[:12]}"
     if node.kind.value == "import":

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, or_, select
 
-from millpond.db.tables import commit, dataset, job, lineage_edge, project, run
+from millpond.db.tables import commit, dataset, job, lineage_edge, model_version, project, run
 from millpond.model.lineage import LineageEdge, LineageRole, Maker
 from millpond.model.lineage_graph import LineageNode, NodeKey, NodeKind
 
@@ -24,10 +24,14 @@ _WORK = (
     .outerjoin(job, job.c.id == run.c.job_id)
 )  # fmt: skip
 _COMMITS = (
-    select(commit.c.id, commit.c.message, commit.c.time, dataset.c.name, project.c.name.label("project"))
+    select(
+        commit.c.id, commit.c.message, commit.c.time, dataset.c.name, project.c.name.label("project"),
+        model_version.c.number.label("version"),
+    )
     .join(dataset, dataset.c.id == commit.c.dataset_id)
     .join(project, project.c.id == dataset.c.project_id)
-)
+    .outerjoin(model_version, model_version.c.commit_id == commit.c.id)
+)  # fmt: skip
 
 
 def made_from(tx: Connection, commit_id: str, *, among: Collection[str] | None, limit: int) -> Sequence[LineageEdge]:
@@ -82,8 +86,9 @@ def commits(tx: Connection, commit_ids: Collection[str], *, among: Collection[st
             hidden.add(row.id)
             continue
         found[row.id] = LineageNode(
-            NodeKey(NodeKind.COMMIT, row.id), project=row.project, dataset=row.name, name=row.message, at=row.time
-        )
+            NodeKey(NodeKind.COMMIT, row.id), project=row.project, dataset=row.name, version=row.version,
+            name=row.message, at=row.time,
+        )  # fmt: skip
     gone = {one for one in commit_ids if one not in found and one not in hidden}
     return found | {one: LineageNode(NodeKey(NodeKind.COMMIT, one), is_gone=True) for one in gone}
 

@@ -35,6 +35,8 @@ class LineageNode:
     project: str | None = None
     # Of a commit; without one, the lake no longer has it.
     dataset: str | None = None
+    # Of a commit that is a version of a model.
+    version: int | None = None
     # Of a run; the message of a commit.
     name: str | None = None
     state: str | None = None

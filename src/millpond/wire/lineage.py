@@ -53,6 +53,8 @@ class LineageNode(Response):
     project: str | None = None
     # Of a commit.
     dataset: str | None = None
+    # Of a commit that is a version of a model: its number.
+    version: int | None = None
     # Of a run; the message of a commit; the address of an import.
     name: str | None = None
     # Of a run, or of its job.

@@ -8229,6 +8229,8 @@ export interface components {
             project?: string | null;
             /** State */
             state?: string | null;
+            /** Version */
+            version?: number | null;
         };
         /**
          * LineageRole

@@ -28,6 +28,7 @@ def _node(value: LineageNode) -> wire.LineageNode:
         level=value.level,
         project=value.project,
         dataset=value.dataset,
+        version=value.version,
         name=value.name,
         state=value.state,
         job=value.job,

@@ -6,12 +6,14 @@ import { versionQuery } from "../../api/models";
 import { isNotFound } from "../../api/problem";
 import type { ModelVersion } from "../../api/shapes";
 import { Loaded } from "../../components/Loaded";
+import { LineageView } from "../../components/lineage/LineageView";
 import { NotFound } from "../../components/NotFound";
 import { PageHeader } from "../../components/PageHeader";
 import { TabBar } from "../../components/TabBar";
 import { TextLink } from "../../components/TextLink";
 import { Time } from "../../components/Time";
 import { useTopic } from "../../hooks/useLive";
+import { shellQuote } from "../../lib/names";
 import { formatBytes, plural } from "../../lib/quantity";
 import { Aliases } from "./parts/Aliases";
 import { StageSelect } from "./parts/StageSelect";
@@ -47,6 +49,13 @@ function Parts({ version }: { version: ModelVersion }) {
       >
         {tab === "overview" && <VersionOverview version={version} />}
         {tab === "files" && <VersionFiles version={version} search={search} onSearch={show} />}
+        {tab === "lineage" && (
+          <LineageView
+            project={version.project}
+            root={{ commit: `${version.dataset}@${version.commit}` }}
+            command={`mill data lineage ${shellQuote(`${version.dataset}@${version.version}`)} --graph`}
+          />
+        )}
       </TabBar>
     </Stack>
   );

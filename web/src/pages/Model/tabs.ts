@@ -20,12 +20,13 @@ export interface ModelSearch {
   after?: string;
 }
 
-export const VERSION_TABS = ["overview", "files"] as const;
+export const VERSION_TABS = ["overview", "files", "lineage"] as const;
 export type VersionTab = (typeof VERSION_TABS)[number];
 
 export const VERSION_TAB_LABELS: Readonly<Record<VersionTab, string>> = {
   overview: "Overview",
   files: "Files",
+  lineage: "Lineage",
 };
 
 export interface VersionSearch {

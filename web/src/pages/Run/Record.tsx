@@ -1,5 +1,6 @@
 import { Stack } from "@mantine/core";
 import { useState } from "react";
+import { LineageView } from "../../components/lineage/LineageView";
 import { TabBar } from "../../components/TabBar";
 import { useTopic } from "../../hooks/useLive";
 import { isFinished } from "../Job/parts/states";
@@ -46,6 +47,9 @@ export function RunRecord({ run, job, search, onSearch }: Props) {
         {tab === "system" && job && <UsageCharts job={job} />}
         {tab === "artifacts" && <ArtifactsTab run={run} search={search} onSearch={onSearch} />}
         {tab === "code" && <CodeTab {...recorded} search={search} onSearch={onSearch} />}
+        {tab === "lineage" && (
+          <LineageView project={run.project} root={{ run: run.id }} command={`mill run lineage ${run.id}`} />
+        )}
       </TabBar>
     </Stack>
   );

@@ -3,7 +3,7 @@ import { aJob, aRun } from "../../testing/builders";
 import { firstTab, tabsOf } from "./tabs";
 
 it("offers a script's run no parts of a job", () => {
-  expect(tabsOf({ run: aRun(), job: null })).toEqual(["overview", "metrics", "artifacts", "code"]);
+  expect(tabsOf({ run: aRun(), job: null })).toEqual(["overview", "metrics", "artifacts", "code", "lineage"]);
   expect(tabsOf({ run: aRun(), job: aJob() })).toContain("log");
 });
 

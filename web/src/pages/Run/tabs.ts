@@ -1,7 +1,7 @@
 /** The tabs of one run, and which of them it has. */
 import type { Job, RunDetails } from "../../api/shapes";
 
-export const RUN_TABS = ["overview", "metrics", "log", "system", "artifacts", "code"] as const;
+export const RUN_TABS = ["overview", "metrics", "log", "system", "artifacts", "code", "lineage"] as const;
 
 export type RunTab = (typeof RUN_TABS)[number];
 
@@ -12,6 +12,7 @@ export const RUN_TAB_LABELS: Readonly<Record<RunTab, string>> = {
   system: "System",
   artifacts: "Artifacts",
   code: "Code & data",
+  lineage: "Lineage",
 };
 
 /** What the address says: a tab, and in it a folder and a file. */
