@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from millpond.testing.browser import Screen
 from millpond.testing.up import MillUp
+from millpond.testing.waiting import wait_until
 from tests.e2e.test_reach import AXE, SCHEMES, violations
 
 RUNS = "/projects/default/runs"
@@ -136,3 +137,39 @@ def test_several_runs_are_tagged_deleted_and_brought_back(screen: Screen) -> Non
     page.get_by_role("button", name="Undo").click()
     expect_names(page, "listed 1", HOSTILE)
     assert page.title() == "Runs · Millpond"
+
+
+def test_a_new_job_with_several_values_is_a_grid(screen: Screen, server: MillUp, digits: str) -> None:
+    page = screen.page
+    screen.open("/runs?project=default")
+    page.get_by_role("button", name="New job").click()
+    form = page.get_by_role("dialog")
+    form.get_by_role("textbox", name="Command").fill("true --rate {lr}")
+    form.get_by_role("combobox", name="Experiment").fill("from a form")
+    form.get_by_role("button", name="Add parameter").click()
+    form.get_by_label("Name of parameter 1").fill("lr")
+    form.get_by_label("Value of parameter 1").fill("0.1, 0.01")
+    form.get_by_role("button", name="Add variable").click()
+    form.get_by_label("Name of variable 1").fill("KIND")
+    form.get_by_label("Value of variable 1").fill("a b")
+    form.get_by_role("combobox", name="Add a dataset").click()
+    page.get_by_role("option", name=digits, exact=True).click()
+    expect(form.get_by_role("group", name="Data")).to_contain_text(re.compile("cached"))
+    expect(form).to_contain_text("A grid of 2 jobs")
+    expect(form).to_contain_text(
+        f"--data {digits} --experiment 'from a form' -e 'KIND=a b' --grid --no-code -- true --rate 0.1,0.01"
+    )
+    form.get_by_role("button", name="Submit 2 jobs").click()
+    expect(page).to_have_url(re.compile(r"/searches/\w+"))
+    search = page.url.rpartition("/")[2]
+    client = server.client()
+
+    def learning_rates() -> list[float]:
+        items = client.get(f"/projects/default/searches/{search}/trials").json()["items"]
+        return sorted(trial["params"]["lr"] for trial in items if trial["run"])
+
+    wait_until(lambda: learning_rates() == [0.01, 0.1], what="the jobs of the grid")
+    runs = client.get("/runs", params={"filter": "experiment = 'from a form'"}).json()["items"]
+    assert [(run["tags"]["search_id"], run["params"]["lr"]) for run in runs] in (
+        [(search, 0.1), (search, 0.01)], [(search, 0.01), (search, 0.1)],
+    )  # fmt: skip

@@ -99,6 +99,7 @@ def test_a_job_runs_on_a_queue_of_templates(screen: Screen) -> None:
     page.get_by_role("option", name="burst").click()
     expect(form.get_by_text("mill submit --on burst --no-code -- true")).to_be_visible()
     form.get_by_role("button", name="Submit").click()
+    expect(page).to_have_url(re.compile("/jobs/"))
     expect(page.get_by_text("succeeded", exact=True)).to_be_visible(timeout=60_000)
     expect(page.get_by_text("burst (small)")).to_be_visible()
 

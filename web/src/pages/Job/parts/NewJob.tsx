@@ -1,4 +1,5 @@
 import {
+  Autocomplete,
   Button,
   Checkbox,
   Group,
@@ -13,20 +14,26 @@ import {
   TextInput,
 } from "@mantine/core";
 import { type UseFormReturnType, useForm } from "@mantine/form";
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useMediaQuery } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { datasetsQuery } from "../../../api/datasets";
 import { useSubmitJob } from "../../../api/jobs";
+import { runKeysQuery } from "../../../api/runs";
+import { useStartSearch } from "../../../api/searches";
 import { secretsQuery } from "../../../api/secrets";
 import { useMemberProjects } from "../../../api/session";
 import { CommandLine } from "../../../components/Copyable";
 import { ErrorNotice } from "../../../components/ErrorNotice";
 import { labelsProblem } from "../../../lib/labels";
 import { shortId } from "../../../lib/names";
+import { plural } from "../../../lib/quantity";
 import { commandWords } from "../../../lib/shell";
-import { commandLineOf, type Draft, mountsProblem, requestOf } from "./draft";
+import { DataRows } from "./DataRows";
+import { commandLineOf, type Draft, gridOf, makesGrid, mountsProblem, requestOf } from "./draft";
+import { GridNote, useGrid } from "./GridNote";
 import { Limits } from "./Limits";
 import { OnSelect } from "./OnSelect";
+import { PairRows } from "./PairRows";
 
 interface Props {
   draft: Draft;
@@ -37,28 +44,52 @@ interface Props {
 export function NewJob({ draft, onClose }: Props) {
   const navigate = useNavigate();
   const submit = useSubmitJob();
+  const start = useStartSearch();
   const form = useForm<Draft>({
     initialValues: draft,
     validate: { command: problemOf, nodeSelector: labelsProblem, mounts: mountsProblem },
   });
-  const send = (values: Draft) =>
+  const grid = useGrid(form.values);
+  const send = (values: Draft) => {
+    const { project } = values;
+    if (makesGrid(values)) {
+      start.mutate(
+        { project, ...gridOf(values) },
+        {
+          onSuccess: ({ id: search }) => {
+            onClose();
+            void navigate({ to: "/projects/$project/searches/$search", params: { project, search } });
+          },
+        },
+      );
+      return;
+    }
     submit.mutate(
-      { project: values.project, ...requestOf(values) },
+      { project, ...requestOf(values) },
       {
-        onSuccess: (job) => {
+        onSuccess: ({ id: job }) => {
           onClose();
-          navigate({ to: "/projects/$project/jobs/$job", params: { project: job.project, job: job.id } });
+          void navigate({ to: "/projects/$project/jobs/$job", params: { project, job } });
         },
       },
     );
+  };
+  const failed = submit.error ?? start.error;
   return (
-    <Modal opened onClose={onClose} title="New job" size="lg" closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal
+      opened
+      onClose={onClose}
+      title="New job"
+      size="xl"
+      fullScreen={useMediaQuery("(max-width: 48em)")}
+      closeButtonProps={{ "aria-label": "Close" }}
+    >
       <form onSubmit={form.onSubmit(send)}>
         <Stack>
           <Where form={form} />
           <Textarea
             label="Command"
-            description="Read data from $MILL_DATA_<DATASET>. Files in $MILL_OUTPUT are kept."
+            description="Files in $MILL_OUTPUT are kept."
             required
             autosize
             minRows={2}
@@ -66,7 +97,20 @@ export function NewJob({ draft, onClose }: Props) {
             classNames={{ input: "mono" }}
             {...form.getInputProps("command")}
           />
-          <Data form={form} />
+          <PairRows
+            label="Parameters"
+            description="Passed as --NAME VALUE, or where {NAME} stands in the command. Several values with commas between run a job for each combination."
+            noun="parameter"
+            placeholders={["lr", "0.1, 0.01"]}
+            pairs={form.values.params}
+            onChange={(params) => form.setFieldValue("params", params)}
+          />
+          <GridNote draft={form.values} grid={grid} onChange={(part) => form.setValues(part)} />
+          <DataRows
+            project={form.values.project}
+            inputs={form.values.inputs}
+            onChange={(inputs) => form.setFieldValue("inputs", inputs)}
+          />
           <OnSelect
             description="Template or queue. It fills in what you leave empty."
             value={form.values.on}
@@ -108,12 +152,24 @@ export function NewJob({ draft, onClose }: Props) {
             acceptValueOnBlur
             {...form.getInputProps("ports")}
           />
+          <PairRows
+            label="Environment"
+            description="Variables of the command. Use secrets for passwords and tokens."
+            noun="variable"
+            placeholders={["NAME", "value"]}
+            pairs={form.values.env}
+            onChange={(env) => form.setFieldValue("env", env)}
+          />
           <SecretNames form={form} />
           <Limits form={form} />
           <Code draft={draft} form={form} />
-          {submit.error && <ErrorNotice error={submit.error} />}
-          <Button type="submit" loading={submit.isPending}>
-            Submit
+          {failed && <ErrorNotice error={failed} />}
+          <Button
+            type="submit"
+            loading={submit.isPending || start.isPending}
+            disabled={grid.isGrid && grid.preview.isError}
+          >
+            {grid.isGrid && grid.jobs ? `Submit ${plural(grid.jobs, "job")}` : "Submit"}
           </Button>
           <TheSame draft={form.values} />
         </Stack>
@@ -132,9 +188,18 @@ function problemOf(command: string): string | null {
 
 function Where({ form }: { form: Form }) {
   const projects = useMemberProjects();
+  const experiments = useQuery(runKeysQuery({ project: form.values.project })).data?.experiments ?? [];
   return (
     <Group grow align="flex-start">
       <TextInput label="Name" placeholder="generated" autoComplete="off" {...form.getInputProps("name")} />
+      <Autocomplete
+        label="Experiment"
+        placeholder="default"
+        data={experiments}
+        limit={20}
+        maxLength={200}
+        {...form.getInputProps("experiment")}
+      />
       {projects.length > 1 && (
         <Select
           label="Project"
@@ -145,24 +210,6 @@ function Where({ form }: { form: Form }) {
         />
       )}
     </Group>
-  );
-}
-
-function Data({ form }: { form: Form }) {
-  const found = useInfiniteQuery(datasetsQuery({})).data?.pages.flatMap((page) => page.items) ?? [];
-  const names = found.map((dataset) =>
-    dataset.project === form.values.project ? dataset.name : `${dataset.project}/${dataset.name}`,
-  );
-  return (
-    <TagsInput
-      label="Data"
-      description="DATASET or DATASET@REF. Press Enter to add."
-      data={[...new Set(names)]}
-      acceptValueOnBlur
-      limit={20}
-      maxDropdownHeight={140}
-      {...form.getInputProps("inputs")}
-    />
   );
 }
 

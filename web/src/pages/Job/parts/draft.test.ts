@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { aJob, aSpec } from "../../../testing/builders";
-import { commandLineOf, draftOf, emptyDraft, mountsProblem, requestOf } from "./draft";
+import { commandLineOf, draftOf, emptyDraft, gridOf, makesGrid, mountsProblem, requestOf } from "./draft";
 
 const DRAFT = {
   ...emptyDraft("default"),
@@ -18,6 +18,8 @@ it("sends whole bytes and hundredths of GPUs", () => {
     command: ["python", "train.py", "--lr", "0.1"],
     inputs: ["xray@v3"],
     env: {},
+    experiment: null,
+    params: {},
     processes: 0,
     cpu: 2,
     memory_bytes: 1_500_000_000,
@@ -224,4 +226,41 @@ it("leaves to the template what the template had filled in", () => {
 it("tells how a mount is written", () => {
   expect(mountsProblem(["scratch:/scratch", "/mnt/a:/a:ro"])).toBeNull();
   expect(mountsProblem(["scratch"])).toBe("Write scratch as NAME:/path or NAME:/path:ro.");
+});
+
+it("makes a grid of jobs from values with commas", () => {
+  const params = [
+    { key: "lr", value: "0.1, 0.01" },
+    { key: "size", value: "32" },
+  ];
+  const draft = { ...emptyDraft("default"), command: "python train.py --rate {lr}", experiment: "x", params };
+  expect(makesGrid(draft)).toBe(true);
+  expect(gridOf(draft)).toMatchObject({
+    method: "grid",
+    job: { command: ["python", "train.py", "--rate", "{lr}"], experiment: "x" },
+    parameters: [
+      { name: "lr", values: [0.1, 0.01] },
+      { name: "size", values: [32] },
+    ],
+  });
+  expect(commandLineOf(draft, true)).toBe(
+    "mill submit --experiment x --grid --no-code -- python train.py --rate 0.1,0.01 --size 32",
+  );
+});
+
+it("keeps experiment, environment and parameters of a job that is cloned", () => {
+  const spec = aSpec({
+    command: ["python", "train.py", "--lr", "0.1"],
+    experiment: "x-ray",
+    params: { lr: 0.1, seed: 7 },
+    env: { KIND: "a" },
+  });
+  const draft = draftOf(aJob({ spec, command: spec.command, env: spec.env }));
+  expect(draft).toMatchObject({ command: "python train.py", params: [{ key: "lr", value: "0.1" }] });
+  expect(requestOf(draft)).toMatchObject({
+    command: ["python", "train.py", "--lr", "0.1"],
+    experiment: "x-ray",
+    params: { lr: 0.1, seed: 7 },
+    env: { KIND: "a" },
+  });
 });

@@ -1,8 +1,18 @@
 /** A job that is being written: what is sent, and the command line that does the same. */
-import type { Job, JobCreate } from "../../../api/shapes";
+import type { Job, JobCreate, SearchCreate } from "../../../api/shapes";
 import { labelsOf, writeLabels } from "../../../lib/labels";
 import { shellLine, shellQuote } from "../../../lib/names";
-import { commandWords } from "../../../lib/shell";
+import { wordsOf } from "../../Search/parts/searchDraft";
+import {
+  commandWith,
+  isGrid,
+  listsValues,
+  namedOf,
+  type Pair,
+  paramsOf,
+  paramValues,
+  takenOut,
+} from "./params";
 
 /** Seconds, as the server has it. */
 const DEFAULT_GRACE = 30;
@@ -13,7 +23,17 @@ export interface Draft {
   /** As the command line takes them: `dataset`, `dataset@ref`, `project/dataset@ref`. */
   inputs: string[];
   command: string;
-  env: Readonly<Record<string, string>>;
+  env: readonly Pair[];
+  /** Of the run: the experiment it belongs to; "" for the usual one. */
+  experiment: string;
+  /** Each is a part of the command. Several values with commas between make a grid of jobs. */
+  params: readonly Pair[];
+  /** Parameters that the script finds in its environment alone. */
+  keptParams: Readonly<Record<string, unknown>>;
+  /** Values with commas in the command make a grid, too. */
+  commandGrid: boolean;
+  /** How many jobs of a grid run at once. */
+  parallel: number | string;
   cpu: number | string;
   memoryGb: number | string;
   /** Of each process, where there are several. */
@@ -65,7 +85,12 @@ export function emptyDraft(project: string): Draft {
     name: "",
     inputs: [],
     command: "",
-    env: {},
+    env: [],
+    experiment: "",
+    params: [],
+    keptParams: {},
+    commandGrid: false,
+    parallel: 4,
     cpu: "",
     memoryGb: "",
     gpus: "",
@@ -99,12 +124,18 @@ export function emptyDraft(project: string): Draft {
 /** The same once more, with the very commits the job had. What its template filled in is left to the template again. */
 export function draftOf(job: Job): Draft {
   const spec = unfilled(job);
+  const taken = takenOut(job.command, job.spec.params ?? {});
   return {
     project: job.project,
     name: job.name,
     inputs: job.inputs.map((input) => `${input.dataset}@${input.commit_id}`),
-    command: typed(job.command),
-    env: spec.env,
+    command: typed(taken.command),
+    env: Object.entries(spec.env).map(([key, value]) => ({ key, value })),
+    experiment: job.spec.experiment ?? "",
+    params: taken.params,
+    keptParams: taken.kept,
+    commandGrid: false,
+    parallel: 4,
     cpu: spec.cpu || "",
     memoryGb: spec.memory_bytes / 1e9 || "",
     gpus: spec.gpu_hundredths / 100 || "",
@@ -177,9 +208,11 @@ function typed(command: string[]): string {
 export function requestOf(draft: Draft): JobCreate {
   return {
     name: draft.name.trim() || null,
-    command: commandWords(draft.command) ?? [],
+    command: commandWith(draft.command, draft.params),
     inputs: draft.inputs,
-    env: draft.env,
+    env: envOf(draft),
+    experiment: draft.experiment.trim() || null,
+    params: { ...draft.keptParams, ...paramsOf(draft.params) },
     processes: Number(draft.processes),
     cpu: Number(draft.cpu),
     memory_bytes: Math.round(Number(draft.memoryGb) * 1e9),
@@ -212,6 +245,36 @@ export function requestOf(draft: Draft): JobCreate {
   };
 }
 
+function envOf({ env }: Draft): Record<string, string> {
+  // Blanks in a value are part of it.
+  return Object.fromEntries(env.filter(({ key }) => key.trim()).map(({ key, value }) => [key.trim(), value]));
+}
+
+/** True if it is not one job but one for each combination of values. */
+export function makesGrid({ params, commandGrid, command }: Draft): boolean {
+  return isGrid(params) || (commandGrid && listsValues(command));
+}
+
+/** A grid of jobs: a search over all combinations. */
+export function gridOf(draft: Draft): SearchCreate {
+  const named = namedOf(draft.params);
+  const { name, ...job } = requestOf({ ...draft, params: [] });
+  const names = named.map(({ key }) => key);
+  return {
+    name: name ?? undefined,
+    job: { ...(job as SearchCreate["job"]), command: wordsOf(draft.command, names) ?? [] },
+    parameters: named.map(({ key, value }) => ({
+      name: key,
+      values: paramValues(value),
+      log: false,
+      when: {},
+    })),
+    command_grid: draft.commandGrid && listsValues(draft.command),
+    method: "grid",
+    parallel: Number(draft.parallel) || 1,
+  };
+}
+
 /** The variable and the secret's name, which is the variable's without one. */
 function secretOf(written: string): [string, string] {
   const at = written.lastIndexOf("=");
@@ -235,6 +298,11 @@ export function mountsProblem(written: readonly string[]): string | null {
   return wrong === undefined ? null : `Write ${wrong} as NAME:/path or NAME:/path:ro.`;
 }
 
+/** `0.1, 0.01` as one word. */
+function withoutBlanks({ key, value }: Pair): Pair {
+  return { key, value: value.replace(/\s*,\s*/g, ",") };
+}
+
 /** In the folder that holds the code, if the job has any. */
 export function commandLineOf(draft: Draft, onlyProject: boolean): string {
   const parts = [
@@ -242,7 +310,9 @@ export function commandLineOf(draft: Draft, onlyProject: boolean): string {
     draft.name.trim() && shellQuote(draft.name.trim()),
     !onlyProject && `--project ${shellQuote(draft.project)}`,
     ...draft.inputs.map((input) => `--data ${shellQuote(input)}`),
-    ...Object.entries(draft.env).map(([key, value]) => `-e ${shellQuote(`${key}=${value}`)}`),
+    draft.experiment.trim() && `--experiment ${shellQuote(draft.experiment.trim())}`,
+    ...Object.entries(envOf(draft)).map(([key, value]) => `-e ${shellQuote(`${key}=${value}`)}`),
+    makesGrid(draft) && "--grid",
     Number(draft.cpu) > 0 && `--cpu ${draft.cpu}`,
     Number(draft.memoryGb) > 0 && `--memory ${draft.memoryGb}GB`,
     Number(draft.processes) > 0 && `--processes ${draft.processes}`,
@@ -270,7 +340,7 @@ export function commandLineOf(draft: Draft, onlyProject: boolean): string {
     ...draft.after.map((job) => `--after ${shellQuote(job)}`),
     draft.code === null && "--no-code",
     "--",
-    shellLine(commandWords(draft.command) ?? []) || "COMMAND",
+    shellLine(commandWith(draft.command, draft.params.map(withoutBlanks))) || "COMMAND",
   ];
   return parts.filter(Boolean).join(" ");
 }
