@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +159,22 @@ def test_a_run_that_has_not_ended_in_time_is_not_finished(mill: Mill, tmp_path: 
     assert [one["written"] for one in mill.ok("flow", "runs", "--json").json["items"]] == ["words#1"]
     assert "words#1 is being cancelled" in mill.ok("flow", "cancel", "words#1").err
     assert mill("flow", "rm", "words", "--yes").code == 5
+
+
+def test_programs_stay_executable(live: Mill, tmp_path: Path) -> None:
+    name, folder = f"program-{new_id(6)}", tmp_path / "f"
+    folder.mkdir()
+    (folder / "run.sh").write_text("#!/bin/sh\necho from a program\n")
+    (folder / "run.sh").chmod(0o755)
+    (folder / "flow.yaml").write_text(
+        f"schema: millpond.flow/1\nname: {name}\nsteps:\n  say: {{command: [./run.sh], code: .}}\n"
+    )
+    live.ok("flow", "run", str(folder), "--wait")
+    assert live.ok("flow", "logs", name).out == "from a program\n"
+    live.ok("flow", "export", name, "-o", str(tmp_path / "out"))
+    assert os.access(tmp_path / "out" / "run.sh", os.X_OK)
+    (folder / "run.sh").chmod(0o644)
+    assert live.ok("flow", "diff", str(folder), "--json").json["files"] == {"run.sh": "changed"}
 
 
 def test_a_flow_is_removed_with_its_versions(mill: Mill, tmp_path: Path) -> None:

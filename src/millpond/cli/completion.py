@@ -24,6 +24,8 @@ _MOST = 200
 
 # By metavar or help of a parameter; the first that matches.
 _NOUNS = (
+    ("flow-run", re.compile(r"^NAME#RUN")),
+    ("flow", re.compile(r"^FILE\|NAME|^Name of the flow|^Flow \(default")),
     ("model", re.compile(r"\bMODEL\b|^Model\b|^Name of the model")),
     ("dataset", re.compile(r"\bDATASET\b|^Dataset\b")),
     ("server", re.compile(r"NAME\|URL|^Server\b")),
@@ -38,6 +40,7 @@ _NOUNS = (
     ("queue", re.compile(r"^Name of the queue")),
     ("ref", re.compile(r"^(?:REF|BRANCH)$|^(?:Branch|Target branch)\b")),
 )
+_FLOW_SUFFIXES = (".yaml", ".yml", ".py")
 _LISTS = {
     "volume": "/volumes", "compute": "/computes", "site": "/sites", "project": "/projects",
     "elastic": "/elastic", "template": "/templates", "queue": "/queues",
@@ -84,10 +87,22 @@ def names(noun: str, ctx: typer.Context, incomplete: str) -> Sequence[str]:
         return _refs(target, copy.project, copy.dataset) if copy else []
     if noun == "model":
         return _items(target, "/models", "name", project=target.project)
+    if noun == "flow":
+        return [*_items(target, f"/projects/{quote(target.project)}/flows", "name"), *_flow_files(incomplete)]
+    if noun == "flow-run":
+        return _items(target, f"/projects/{quote(target.project)}/flow-runs", "written")
     if noun in ("job", "run"):
         key = "name" if noun == "job" else "id"
         return list(dict.fromkeys(_items(target, f"/{noun}s", key, project=target.project)))
     return _items(target, _LISTS[noun], "name")
+
+
+def _flow_files(incomplete: str) -> list[str]:
+    """Files that may hold a flow, and folders on the way to one: a shell offers nothing else beside our names."""
+    folder = incomplete.rpartition("/")[0]
+    found = sorted(Path(folder or ".").iterdir())
+    names = [f"{one}/" if one.is_dir() else str(one) for one in found if one.is_dir() or one.suffix in _FLOW_SUFFIXES]
+    return [name for name in names if not Path(name).name.startswith(".")]
 
 
 def _datasets(target: ServerTarget, incomplete: str) -> list[str]:

@@ -44,6 +44,9 @@ def signed_in(server: FakeServer, home: Path) -> Path:
     server.on("GET", "/computes", lambda r: page("gpu1"))
     server.on("GET", "/projects", lambda r: page("default", "vision"))
     server.on("GET", "/runs", lambda r: page("3fa2c1", "3fb000"))
+    server.on("GET", "/projects/default/flows", lambda r: page("words", "waves"))
+    runs = {"items": [{"written": "words#2"}, {"written": "words#1"}], "next": None}
+    server.on("GET", "/projects/default/flow-runs", lambda r: runs)
     return home
 
 
@@ -56,6 +59,9 @@ def signed_in(server: FakeServer, home: Path) -> Path:
         ("mill cache plan --on n", ["nfs"]),
         ("mill volume show ", ["nfs", "fast"]),
         ("mill compute drain g", ["gpu1"]),
+        ("mill flow run w", ["words", "waves"]),
+        ("mill flow export pyproject.to", []),
+        ("mill flow logs words", ["words#2", "words#1"]),
         ("mill project show v", ["vision"]),
         ("mill data list --project v", ["vision"]),
         ("mill run show 3fa", ["3fa2c1"]),

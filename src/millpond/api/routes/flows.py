@@ -15,6 +15,7 @@ from millpond.api.access import DepsOf, Member, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.api.shapes import flows as shapes
 from millpond.errors import BadRequest
+from millpond.model.program import mode_of
 from millpond.services.flows import checking, saving
 from millpond.services.flows.bundle import Bundle, is_archive, read_bundle
 from millpond.wire import flows as wire
@@ -113,5 +114,7 @@ def _zipped(bundle: Bundle) -> bytes:
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, data in sorted(bundle.files.items()):
-            archive.writestr(zipfile.ZipInfo(path), data)
+            member = zipfile.ZipInfo(path)
+            member.external_attr = mode_of(data) << 16
+            archive.writestr(member, data)
     return target.getvalue()

@@ -9,6 +9,7 @@ from typing import Any
 
 from millpond.client.flows.flow_file import FILE
 from millpond.client.flows.flow_steps import label, seconds
+from millpond.model.program import mode_of
 from millpond.wire.flows import FlowRun, FlowStep
 
 # The value on either side; None where there is none.
@@ -60,7 +61,7 @@ def compare_versions(
             changed[path] = "added"
         elif path not in after:
             changed[path] = "removed"
-        elif before[path] != after[path]:
+        elif before[path] != after[path] or mode_of(before[path]) != mode_of(after[path]):
             changed[path] = "changed"
     return VersionDiff("\n".join(lines), changed)
 

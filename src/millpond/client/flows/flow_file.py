@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from millpond.lake.scan import scan
 from millpond.library.catalog import Catalog, FoundComponent
 from millpond.model.flow import Flow, FlowProblem, StepKind
 from millpond.model.path import to_text
+from millpond.model.program import content, mode_of
 from millpond.model.quantity import format_bytes
 from millpond.model.tree import Kind
 
@@ -61,7 +63,7 @@ class FlowFile:
         flow, _, _ = read_flow(self.text)
         files = {FILE: self.text.encode()}
         for path in sorted(self._named(flow)) if flow else ():
-            files.setdefault(path.relative_to(self.folder).as_posix(), path.read_bytes())
+            files.setdefault(path.relative_to(self.folder).as_posix(), _content(path))
         size = sum(map(len, files.values()))
         if len(files) > _MOST_FILES or size > _MOST_BYTES:
             raise TooLarge(
@@ -148,9 +150,15 @@ def _files(folder: Path) -> Iterator[Path]:
             yield path
 
 
+def _content(path: Path) -> bytes:
+    return content(path.read_bytes(), executable=os.access(path, os.X_OK))
+
+
 def _zipped(files: dict[str, bytes]) -> bytes:
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, data in files.items():
-            archive.writestr(zipfile.ZipInfo(path), data)
+            member = zipfile.ZipInfo(path)
+            member.external_attr = mode_of(data) << 16
+            archive.writestr(member, data)
     return target.getvalue()

@@ -11,6 +11,7 @@ from millpond.client.flows.flow_file import FlowFile, problems_error
 from millpond.client.http import Api, segment
 from millpond.errors import BadFormat, Conflict, Invalid
 from millpond.model.flow import FlowProblem
+from millpond.model.program import content, mode_of
 from millpond.wire.flows import Flow, FlowProblems, FlowVersion, FlowVersionList
 
 _YAML, _ZIP = "application/yaml", "application/zip"
@@ -63,7 +64,11 @@ def flow_bundle(api: Api, project: str, flow: str, version: int | None = None) -
 def flow_files(bundle: bytes) -> Mapping[str, bytes]:
     """The files of a bundle by path. BadFormat for paths that leave the folder."""
     with zipfile.ZipFile(io.BytesIO(bundle)) as archive:
-        files = {one.filename: archive.read(one) for one in archive.infolist() if not one.is_dir()}
+        members = [one for one in archive.infolist() if not one.is_dir()]
+        files = {
+            one.filename: content(archive.read(one), executable=bool(one.external_attr >> 16 & 0o111))
+            for one in members
+        }
     for path in files:
         if path.startswith("/") or ".." in Path(path).parts:
             raise BadFormat(f"The server sent the file {path!r}, which is not inside of the flow.")
@@ -80,6 +85,7 @@ def export_flow(api: Api, project: str, flow: str, folder: Path, version: int | 
     for path, data in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(data)
+        (folder / path).chmod(mode_of(data) & 0o777)
     return [folder / path for path in files]
 
 

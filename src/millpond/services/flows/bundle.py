@@ -14,7 +14,9 @@ from millpond.decide.flows.document import read_document
 from millpond.errors import BadRequest, TooLarge
 from millpond.model.dataset import Commit, Dataset
 from millpond.model.path import check_path, from_text, to_text
+from millpond.model.program import Program, content
 from millpond.model.quantity import format_bytes
+from millpond.model.tree import Kind
 from millpond.services.datasets.files import open_file
 from millpond.services.datasets.reading import reader_of
 from millpond.services.deps import Deps
@@ -27,7 +29,7 @@ ZIP = b"PK\x03\x04"
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """`files` by path, with `flow.yaml` among them."""
+    """`files` by path, with `flow.yaml` among them; executable ones are `Program`s."""
 
     files: Mapping[str, bytes]
 
@@ -47,7 +49,8 @@ class Bundle:
         shown = {key: item for key, item in value.items() if key != "ui"}
         hasher = blake3(json.dumps(shown, sort_keys=True, default=str).encode())
         for path, data in sorted(self.beside.items()):
-            hasher.update(f"{path}\0{blake3(data).hexdigest()}\n".encode())
+            program = "+x" if isinstance(data, Program) else ""
+            hasher.update(f"{path}\0{blake3(data).hexdigest()}{program}\n".encode())
         return hasher.hexdigest()
 
     def folder(self, path: str) -> Mapping[str, bytes]:
@@ -75,9 +78,12 @@ def read_bundle(body: bytes) -> Bundle:
 
 def read_commit(deps: Deps, dataset: Dataset, commit: Commit) -> Bundle:
     """The bundle that was saved as this commit."""
-    paths = [to_text(entry.path) for entry in reader_of(deps, dataset, commit).entries()]
-    opened = [open_file(deps, dataset, commit, path) for path in paths]
-    return Bundle({file.path: b"".join(file.read(deps, 0, file.size)) for file in opened})
+    files = {}
+    for entry in reader_of(deps, dataset, commit).entries():
+        file = open_file(deps, dataset, commit, to_text(entry.path))
+        data = b"".join(file.read(deps, 0, file.size))
+        files[file.path] = content(data, executable=entry.kind is Kind.EXECUTABLE)
+    return Bundle(files)
 
 
 def _unzip(body: bytes) -> dict[str, bytes]:
@@ -90,8 +96,12 @@ def _unzip(body: bytes) -> dict[str, bytes]:
                     f"The flow has {len(members):,} files of {format_bytes(total)} beside it.",
                     hint=f"At most {MAX_FILES:,} files of {format_bytes(MAX_BYTES)}: put data into a dataset.",
                 )
-            return {check_path(from_text(one.filename)).decode(): archive.read(one) for one in members}
+            return {check_path(from_text(one.filename)).decode(): _read(archive, one) for one in members}
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, UnicodeDecodeError, EOFError) as error:
         raise BadRequest(
             f"The archive cannot be read: {error}.", hint="Send a zip, or the text of flow.yaml."
         ) from error
+
+
+def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    return content(archive.read(member), executable=bool(member.external_attr >> 16 & 0o111))

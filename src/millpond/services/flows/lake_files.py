@@ -20,6 +20,7 @@ from millpond.lake.tree import build_tree
 from millpond.model.dataset import Commit, Dataset, Upload
 from millpond.model.ids import new_id
 from millpond.model.people import SYSTEM, Project
+from millpond.model.program import Program
 from millpond.model.tree import Entry, Kind
 from millpond.services.commits import refs
 from millpond.services.commits.accept import Proposal, accept
@@ -101,9 +102,14 @@ def write_files(deps: Deps, project: Project, files: Mapping[str, bytes], *, aut
         uploads.insert(tx, upload)
     ordered = sorted((path.encode(), data) for path, data in files.items())
     with Packer(ServerUploader(deps, upload), Meter(None), PACK_TARGET) as packer:
-        entries = [entry_of_stream(path, len(data), iter([data]), packer.add) for path, data in ordered]
+        entries = [_entry(path, data, packer) for path, data in ordered]
         packer.finish()
     return _write_tree(deps, project.id, entries), upload
+
+
+def _entry(path: bytes, data: bytes, packer: Packer) -> Entry:
+    made = entry_of_stream(path, len(data), iter([bytes(data)]), packer.add)
+    return replace(made, kind=Kind.EXECUTABLE) if isinstance(data, Program) else made
 
 
 def is_file(deps: Deps, project: Project, part: Part) -> bool:
@@ -113,10 +119,11 @@ def is_file(deps: Deps, project: Project, part: Part) -> bool:
 
 
 def digest_of_files(files: Mapping[str, bytes]) -> str:
-    """Equal for equal names and contents."""
+    """Equal for equal names, contents and modes."""
     hasher = blake3()
     for path, data in sorted(files.items()):
-        hasher.update(f"{path}\0{blake3(data).hexdigest()}\n".encode())
+        program = "+x" if isinstance(data, Program) else ""
+        hasher.update(f"{path}\0{blake3(data).hexdigest()}{program}\n".encode())
     return hasher.hexdigest()
 
 

@@ -15,6 +15,8 @@ from millpond.library.catalog import FILE, Catalog
 from millpond.library.digest import PUSH_OPTIONS
 from millpond.model.component import Component, ComponentRef
 from millpond.model.dataset import Commit
+from millpond.model.program import content
+from millpond.model.tree import Kind
 
 # Components that a flow brings lie in folders of this one, beside `flow.yaml`.
 OWN = "components"
@@ -123,5 +125,5 @@ def _own_components(files: Mapping[str, bytes]) -> list[UsedComponent]:
 def _files_of(folder: Path) -> dict[str, bytes]:
     """What its digest is made of."""
     found = scan(folder, ignore_files=PUSH_OPTIONS.ignore_files, ignore=PUSH_OPTIONS.ignore)
-    paths = [os.fsdecode(one.path) for one in found if one.kind.is_file]
-    return {path: (folder / path).read_bytes() for path in paths}
+    files = {os.fsdecode(one.path): one.kind is Kind.EXECUTABLE for one in found if one.kind.is_file}
+    return {path: content((folder / path).read_bytes(), executable=program) for path, program in files.items()}
