@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from millpond.lake.transfer import Moved
 from millpond.volumes.fill import FillCancelled
@@ -17,7 +18,32 @@ from millpond.wire.desired import DesiredFill
 from millpond.wire.observed import FillSeen
 
 PROGRESS_SECONDS = 0.5
+RECENT_SECONDS = 10.0
 _UNDER_WAY = {"present": "filling", "absent": "filling", "found": "filling", "verified": "verifying"}
+
+
+class Recent(NamedTuple):
+    """What was done in the last seconds."""
+
+    bytes: int
+    files: int
+    seconds: float
+
+
+class RecentProgress:
+    """The last RECENT_SECONDS of a transfer: bytes that came `over_network` from the lake, or all that were written."""
+
+    def __init__(self, began: float, *, over_network: bool) -> None:
+        self._over_network = over_network
+        self._points: deque[tuple[float, Moved]] = deque([(began, Moved())])
+
+    def add(self, now: float, moved: Moved) -> Recent:
+        self._points.append((now, moved))
+        while len(self._points) > 2 and now - self._points[1][0] >= RECENT_SECONDS:
+            self._points.popleft()
+        then, before = self._points[0]
+        moved_bytes = moved.sent - before.sent if self._over_network else moved.bytes - before.bytes
+        return Recent(moved_bytes, moved.files - before.files, now - then)
 
 
 class Work:
@@ -62,6 +88,7 @@ class Work:
     def progress(self, loop: asyncio.AbstractEventLoop) -> Callable[[Moved], None]:
         """Called by the working thread: records progress, and stops the work if the task is cancelled."""
         began = told = time.monotonic()
+        recent = RecentProgress(began, over_network=self.desired.source is None)
 
         def progress(moved: Moved) -> None:
             nonlocal told
@@ -69,16 +96,17 @@ class Work:
                 raise FillCancelled
             if time.monotonic() >= told + PROGRESS_SECONDS:
                 told = time.monotonic()
-                loop.call_soon_threadsafe(partial(self._advance, moved, told - began))
+                loop.call_soon_threadsafe(partial(self._advance, moved, recent.add(told, moved), told - began))
 
         return progress
 
-    def _advance(self, moved: Moved, seconds: float) -> None:
+    def _advance(self, moved: Moved, recent: Recent, seconds: float) -> None:
         """Progress goes with the next exchange, which comes soon while work is going on."""
         state = _UNDER_WAY[self.desired.want]
         if self.is_going_on and self.seen.state in (state, "failed"):
             done = {"done_bytes": moved.bytes, "done_files": moved.files, "sent_bytes": moved.sent, "seconds": seconds}
-            self.seen = self._told(state, **done, **self._copied(moved))
+            lately = {"recent_bytes": recent.bytes, "recent_files": recent.files, "recent_seconds": recent.seconds}
+            self.seen = self._told(state, **done, **lately, **self._copied(moved))
 
     def _copied(self, moved: Moved) -> dict[str, Any]:
         """Bytes not fetched from the lake were copied from the volume that the server named."""

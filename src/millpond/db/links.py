@@ -71,7 +71,7 @@ def put_rate(tx: Connection, value: FillRate) -> None:
 def rates(tx: Connection) -> Mapping[str, FillRate]:
     """By the id of the cached commit."""
     return {
-        row.cached_id: FillRate(row.cached_id, row.source_id, row.fetched_bytes, row.seconds)
+        row.cached_id: FillRate(row.cached_id, row.source_id, row.fetched_bytes, row.seconds, row.files, row.at)
         for row in tx.execute(select(fill_rate))
     }
 

@@ -6,6 +6,10 @@ from __future__ import annotations
 LEAST_BYTES = 1_000_000
 # Fewer files than this tell nothing of how many are made in a second.
 LEAST_FILES = 100
+# A shorter time tells nothing of how fast a fill is, unless much came in it.
+LEAST_SECONDS = 5.0
+# After so long without a byte nobody knows when a fill ends.
+STALLED_SECONDS = 15.0
 # A fill of at least this much counts fully.
 FULL_BYTES = 64_000_000
 # Of a fill that counts fully, in the mean; the first few count as much as each other.
@@ -33,6 +37,12 @@ def expected_seconds(missing_bytes: int, bytes_per_second: float | None) -> floa
     return missing_bytes / bytes_per_second if bytes_per_second else None
 
 
+def own_rate(fetched_bytes: int, seconds: float) -> float | None:
+    """Bytes per second of a fill itself; None while it is too early to tell."""
+    is_meaningful = fetched_bytes >= LEAST_BYTES or (fetched_bytes > 0 and seconds >= LEAST_SECONDS)
+    return fetched_bytes / seconds if seconds > 0 and is_meaningful else None
+
+
 def seconds_left(
     missing_bytes: int,
     *,
@@ -42,11 +52,11 @@ def seconds_left(
     missing_files: int = 0,
     done_files: int = 0,
 ) -> float | None:
-    """Time left of a running fill: by its own rate once that is meaningful, before that by earlier fills.
+    """Time left of a running fill: by what it brought lately once that is meaningful, before that by earlier fills.
 
     Small files are limited by their number, not their bytes: the slower of the two counts.
     """
-    own = fetched_bytes / seconds if seconds > 0 and fetched_bytes >= LEAST_BYTES else None
+    own = own_rate(fetched_bytes, seconds)
     by_bytes = expected_seconds(missing_bytes, own or bytes_per_second)
     by_files = seconds * missing_files / done_files if seconds > 0 and done_files >= LEAST_FILES else None
     return max((known for known in (by_bytes, by_files) if known is not None), default=None)

@@ -45,12 +45,14 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class FillRate:
-    """What the fill of one cached commit has brought so far over the network, and in how many seconds."""
+    """What the fill of one cached commit has brought over the network in its last seconds; `at`: when it last came."""
 
     cached_id: str
     source_id: str
     fetched_bytes: int
     seconds: float
+    files: int = 0
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ def home(deps: Deps, actor: Actor) -> Home:
             dataset_bytes=size,
             volumes_connected=well,
             uses=volume_usage.uses(tx, among=among),
-            fills_running=len(running_fills(tx, actor)),
+            fills_running=len(running_fills(tx, actor, deps.clock.now())),
             computes_connected=len(connected),
             recent_jobs=views(tx, recent, now),
             gpu_idle_hundredths=sum(job.spec.resources.gpu_hundredths * max(1, job.spec.processes) for job in idle),

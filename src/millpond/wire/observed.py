@@ -144,6 +144,10 @@ class FillSeen(Request):
     source: str | None = None
     copied_files: int = 0
     copied_bytes: int = 0
+    # Of a fill under way: what came in its last seconds, and how many these were. An outage before does not count.
+    recent_bytes: int = 0
+    recent_files: int = 0
+    recent_seconds: float = 0.0
     verified: Verified | None = None
     problem: str | None = None
     # A problem that may go by itself (store away, disk full): the agent goes on trying.

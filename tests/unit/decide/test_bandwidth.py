@@ -56,6 +56,10 @@ def test_time_left_by_its_own_speed_once_that_tells_something() -> None:
     assert seconds_left(0, seconds=0, fetched_bytes=0, bytes_per_second=None) == 0
 
 
+def test_a_slow_line_is_told_by_its_own_speed_too() -> None:
+    assert seconds_left(5 * 10**6, seconds=10, fetched_bytes=500_000, bytes_per_second=10e6) == 100
+
+
 def test_many_small_files_take_longer_than_their_bytes() -> None:
     tiny = {"seconds": 2.0, "fetched_bytes": 50_000, "bytes_per_second": 100e6}
     assert seconds_left(450_000, **tiny, missing_files=90_000, done_files=10_000) == approx(18)

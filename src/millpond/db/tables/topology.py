@@ -82,4 +82,6 @@ fill_rate = Table(
     Column("source_id", String(32), nullable=False),
     Column("fetched_bytes", BigInteger, nullable=False),
     Column("seconds", Double, nullable=False),
+    Column("files", BigInteger, nullable=False, server_default="0"),
+    time_column("at", nullable=True),
 )

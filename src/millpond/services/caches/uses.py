@@ -45,20 +45,25 @@ def count_placed(tx: Connection, job: Job, found: Sequence[CachedView], now: dat
             count_hit(tx, row, now)
 
 
-def note_progress(tx: Connection, row: CachedCommit, seen: FillSeen) -> FillRate:
-    """Keep what the fill has brought so far, and where most of it came from."""
-    source_id, fetched = LAKE, seen.sent_bytes
-    if seen.source is not None and seen.copied_bytes > seen.sent_bytes:
-        volume = volumes.get(tx, seen.source)
-        source_id, fetched = (volume.site_id if volume else LAKE), seen.copied_bytes
-    rate = FillRate(row.id, source_id, fetched, seen.seconds)
+def note_progress(tx: Connection, row: CachedCommit, seen: FillSeen, now: datetime) -> None:
+    """Keep what the fill has brought lately, and where most of it comes from."""
+    source_id, _ = _source(tx, seen)
+    rate = FillRate(row.id, source_id, seen.recent_bytes, seen.recent_seconds, seen.recent_files, now)
     links.put_rate(tx, rate)
-    return rate
+
+
+def _source(tx: Connection, seen: FillSeen) -> tuple[str, int]:
+    """Where most of the bytes came from, and how many came from there."""
+    if seen.source is None or seen.copied_bytes <= seen.sent_bytes:
+        return LAKE, seen.sent_bytes
+    volume = volumes.get(tx, seen.source)
+    return (volume.site_id if volume else LAKE), seen.copied_bytes
 
 
 def note_filled(tx: Connection, row: CachedCommit, seen: FillSeen, now: datetime) -> None:
     """A fill is whole: count it, and let it tell the bandwidth, unless it is too small for that."""
-    rate = note_progress(tx, row, seen)
+    rate = FillRate(row.id, *_source(tx, seen), seen.seconds, at=now)
+    links.put_rate(tx, rate)
     _add(tx, row, now, CacheUses(fills=1, filled_bytes=rate.fetched_bytes, fill_seconds=rate.seconds))
     before = links.bandwidth_of(tx, row.volume_id, rate.source_id)
     known, fills = (before.bytes_per_second, before.fills) if before else (None, 0)

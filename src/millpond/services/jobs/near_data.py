@@ -107,7 +107,7 @@ def _left(known: _Known, row: CachedCommit) -> Fill:
         fetched_bytes=rate.fetched_bytes if rate else 0,
         bytes_per_second=speed or ASSUMED_BYTES_PER_SECOND,
         missing_files=max(0, row.files - row.done_files),
-        done_files=row.done_files,
+        done_files=rate.files if rate else 0,
     )
     return Fill(missing, seconds or 0.0)
 

@@ -68,7 +68,7 @@ def topology(deps: Deps, actor: Actor) -> Topology:
     with deps.db.read() as tx:
         places = geography.of_now(tx, deps)
         found = volumes.all_of(tx)
-        fills = fill_speeds(tx)
+        fills = fill_speeds(tx, now)
         return Topology(
             rule=places.rule,
             sites=sites.page(tx, limit=_ALL),

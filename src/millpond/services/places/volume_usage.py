@@ -138,7 +138,7 @@ def summary(deps: Deps, actor: Actor) -> CachesSummary:
         commits, cached_bytes = volume_usage.cached_totals(tx, among=among)
         total = volume_usage.uses(tx, among=among)
         today = volume_usage.uses(tx, among=among, since=_floor(now - _DAY, HOUR))
-        fills = running_fills(tx, actor)
+        fills = running_fills(tx, actor, deps.clock.now())
     return CachesSummary(
         volumes=len(shown),
         volumes_connected=sum(volume.connected for volume in shown),
@@ -163,7 +163,7 @@ def numbers(deps: Deps) -> VolumeNumbers:
             volumes=shown,
             sites=sites.by_id(tx),
             uses=volume_usage.uses_by_volume(tx),
-            fills=fill_speeds(tx),
+            fills=fill_speeds(tx, deps.clock.now()),
             pinned=volume_usage.pinned_by_volume(tx),
             leased=volume_usage.leased_by_volume(tx, deps.clock.now()),
             bandwidths=links.bandwidths(tx),
@@ -171,10 +171,10 @@ def numbers(deps: Deps) -> VolumeNumbers:
         )
 
 
-def fill_speeds(tx: Connection) -> Mapping[str, Sequence[FillSpeed]]:
+def fill_speeds(tx: Connection, now: datetime) -> Mapping[str, Sequence[FillSpeed]]:
     """Of each fill under way, by volume."""
     filling = caches.of_ids(tx, volume_usage.filling_ids(tx))
-    known = speeds(tx, filling)
+    known = speeds(tx, filling, now)
     found: dict[str, list[FillSpeed]] = defaultdict(list)
     for view in filling:
         found[view.cached.volume_id].append(known[view.cached.id])
@@ -186,11 +186,11 @@ def throughput(fills: Iterable[FillSpeed]) -> float:
     return sum(one.bytes_per_second or 0.0 for one in fills)
 
 
-def running_fills(tx: Connection, actor: Actor) -> list[RunningFill]:
+def running_fills(tx: Connection, actor: Actor, now: datetime) -> list[RunningFill]:
     """What is on its way, of the projects one may see, with its throughput and the time that is left."""
     names = sites.by_id(tx)
     filling = caches.of_ids(tx, volume_usage.filling_ids(tx))
-    known = speeds(tx, filling)
+    known = speeds(tx, filling, now)
     return [
         RunningFill(view, names.get(speed.source_id, speed.source_id), speed.bytes_per_second, speed.seconds_left)
         for view in filling

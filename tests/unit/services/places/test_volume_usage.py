@@ -51,10 +51,16 @@ def test_bandwidth_is_measured_by_fills_and_tells_the_time_left(deps: Deps) -> N
     (fill,) = desired_fills.desired_for(deps, agent)[1]
     (running,) = volume_usage.summary(deps, the_admin(deps)).fills
     assert (running.seconds_left, running.bytes_per_second, running.cached.cached.attempt == 0) == (None, None, False)
-    progress = told(fill, "filling", done_bytes=GB // 4, sent_bytes=GB // 4, seconds=1.0)
+    lately = {"recent_bytes": GB // 4, "recent_seconds": 1.0}
+    progress = told(fill, "filling", done_bytes=GB // 4, sent_bytes=GB // 4, seconds=600.0, **lately)
     cache_reports.observe_fills(deps, agent, [progress])
     (running,) = volume_usage.summary(deps, the_admin(deps)).fills
-    assert (running.bytes_per_second, running.seconds_left, running.source) == (GB / 4, 3, "lake")
+    assert (running.bytes_per_second, running.seconds_left, running.source) == (GB / 4, 3, "lake"), (
+        "by its last seconds, whatever outage was before"
+    )
+    deps.clock.advance(16)  # type: ignore[attr-defined]
+    (running,) = volume_usage.summary(deps, the_admin(deps)).fills
+    assert (running.bytes_per_second, running.seconds_left) == (None, None), "nothing has come for a while"
     cache_reports.observe_fills(deps, agent, [told(fill, "ready", sent_bytes=GB, seconds=5.0)])
     (measured,) = volume_usage.usage(deps, the_admin(deps), "nfs", None, None).bandwidth
     assert (measured.source, measured.bytes_per_second, measured.fills) == ("lake", GB / 5, 1)

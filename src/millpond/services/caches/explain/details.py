@@ -95,7 +95,7 @@ def details(tx: Connection, actor: Actor, found: Sequence[CachedView], now: date
     held = leases.holders(tx, [view.cached.id for view in found], now)
     places = {volume_id: _volume(tx, volume_id, now) for volume_id in {view.cached.volume_id for view in found}}
     bases = {base.cached.id: base.cached.commit_id for base in caches.of_ids(tx, _base_ids(found))}
-    known = speeds(tx, found)
+    known = speeds(tx, found, now)
     return [
         _details(
             view,

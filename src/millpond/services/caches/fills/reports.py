@@ -209,5 +209,5 @@ def _apply(tx: Connection, view: CachedView, seen: FillSeen, now: datetime) -> s
         return None
     caches.change(tx, row.id, problem=seen.problem, done_bytes=done[0], done_files=done[1])
     if row.state is CachedState.FILLING:
-        note_progress(tx, row, seen)
+        note_progress(tx, row, seen, now)
     return "progress"
