@@ -211,3 +211,10 @@ def test_another_projects_runs_are_not_there(server: RunningServer, maria: httpx
         stranger.patch(f"{RUNS}/{run}", json={"notes": "x"}),
     ):  # fmt: skip
         assert answer.status_code == 404
+
+
+def test_answers_of_data_may_not_be_framed_or_run(maria: httpx.Client) -> None:
+    for answer in (maria.get(RUNS), maria.get(f"{RUNS}/nosuchrun")):
+        assert answer.headers["x-frame-options"] == "DENY"
+        assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+        assert answer.headers["x-content-type-options"] == "nosniff"

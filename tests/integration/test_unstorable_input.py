@@ -90,6 +90,20 @@ def test_half_a_character_is_named_and_whole_ones_pass(clients: Mapping[str, htt
     assert clients["user"].get("/jobs").status_code == 200
 
 
+def test_nul_is_named_wherever_it_stands(clients: Mapping[str, httpx.Client]) -> None:
+    jobs = f"/projects/{EXISTING['project']}/jobs"
+    user = clients["user"]
+    for answer in (
+        user.post(jobs, json={"command": ["x"], "experiment": "a\0b"}),
+        user.post(jobs, json={"command": ["x"], "tags": {"a\0b": ""}}),
+        user.get("/jobs", params={"experiment": "\0"}),
+        user.get("/projects/a%00b"),
+    ):
+        assert (answer.status_code, "NUL character" in answer.json()["detail"]) == (422, True), answer.text
+    answer = user.post(jobs, json={"command": ["\\u0000"]})
+    assert (answer.status_code, answer.json()["command"]) == (201, ["\\u0000"]), "a backslash and five letters"
+
+
 def check(call: Call, answer: httpx.Response) -> None:
     # The commit of this world has no tree in the lake: that it is damaged is told as such, with words of its own.
     code = answer.json()["code"] if answer.status_code >= 400 else ""

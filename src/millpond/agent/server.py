@@ -17,6 +17,7 @@ from millpond.client.http import API
 from millpond.client.problems import problem_of
 from millpond.client.transport import Response
 from millpond.errors import ServerUnreachable, SetupError
+from millpond.model.json_text import without_nul
 from millpond.proxy import proxy_for
 from millpond.trust import tls_context
 from millpond.wire.agent import PROTOCOL, PROTOCOL_HEADER, LogAnswer, UsageBatch
@@ -123,8 +124,8 @@ class Server:
 
 
 def _json(body: BaseModel) -> bytes:
-    """Encode as JSON, replacing undecodable bytes of file names."""
+    """Encode as JSON, replacing undecodable bytes of file names, and NUL characters of what commands printed."""
     try:
-        return body.model_dump_json().encode()
+        return without_nul(body.model_dump_json()).encode()
     except PydanticSerializationError:
-        return json.dumps(body.model_dump(mode="json"), ensure_ascii=False).encode(errors="replace")
+        return without_nul(json.dumps(body.model_dump(mode="json"), ensure_ascii=False)).encode(errors="replace")

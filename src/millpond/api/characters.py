@@ -1,4 +1,4 @@
-"""JSON can say half a character (a lone surrogate): nothing can store it, and no answer that quotes it can be sent."""
+"""JSON can say half a character (a lone surrogate) and NUL: no database holds them, some answers cannot quote them."""
 
 from __future__ import annotations
 
@@ -8,21 +8,31 @@ import re
 from fastapi import Request
 
 from millpond.errors import Invalid
+from millpond.model.json_text import has_nul
 
 # As an escape, or as the bytes that an encoder without scruples writes. Whole characters may be written in two halves.
-_HALF = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
+_SUSPECT = re.compile(rb"\\u(?:[dD][89a-fA-F]|0000)|\xed[\xa0-\xbf]")
 
 
 async def whole_characters(request: Request) -> None:
-    """Invalid for a body with half a character somewhere in it; what is no JSON at all is for others to refuse."""
+    """Invalid for a text that cannot be stored, in the address or somewhere in the body."""
+    if "\0" in request.scope["path"] or b"%00" in request.scope["query_string"]:
+        raise Invalid("The address of the request contains a NUL character.")
     if getattr(request.scope.get("route"), "body_field", None) is None:
         return  # bytes, or nothing
-    body = await request.body()  # which was read already
-    if _HALF.search(body) is None:
+    check_body(await request.body())  # which was read already
+
+
+def check_body(body: bytes) -> None:
+    """Invalid for JSON with half a character or NUL in it; what is no JSON at all is for others to refuse."""
+    if _SUSPECT.search(body) is None:
         return
     try:
-        json.dumps(json.loads(body), ensure_ascii=False).encode()
+        written = json.dumps(json.loads(body), ensure_ascii=False)
+        written.encode()
     except UnicodeEncodeError as error:
         raise Invalid("A text in the request contains an unpaired surrogate, which cannot be stored.") from error
     except (ValueError, RecursionError):
         return
+    if has_nul(written):
+        raise Invalid("A text in the request contains a NUL character, which cannot be stored.")

@@ -19,10 +19,11 @@ logger = getLogger(__name__)
 
 RawHeader = tuple[bytes, bytes]
 
-_NO_SNIFFING = (b"x-content-type-options", b"nosniff")
-# For what a browser may show as a page. Data are none: a training logs thousands of numbers, and reads each header.
-_FOR_PAGES = ((b"referrer-policy", b"same-origin"), (b"x-frame-options", b"DENY"))
-_DATA = b"application/json"
+_ALWAYS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+    (b"x-frame-options", b"DENY"),
+)
 # Mantine writes style elements; everything else of the page comes from its own files. Uploads are hashed by
 # WebAssembly, which has a word of its own: it allows no text to become a script. Only the second origin is framed.
 _POLICY = (
@@ -73,9 +74,7 @@ class RequestEdge:
         """Those of the answer, and ours that it does not have itself."""
         headers = list(given)
         known = dict(headers)
-        added = [_NO_SNIFFING]
-        if known.get(b"content-type", _DATA) != _DATA:
-            added += [*_FOR_PAGES, (b"content-security-policy", self._policy(scope).encode())]
+        added = [*_ALWAYS, (b"content-security-policy", self._policy(scope).encode())]
         headers += [header for header in added if header[0] not in known]
         return [*headers, (b"x-request-id", request_id.encode())]
 

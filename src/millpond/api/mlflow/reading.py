@@ -9,6 +9,7 @@ from typing import Any
 
 from fastapi import Request
 
+from millpond.api.characters import check_body
 from millpond.api.mlflow.endpoint import Document
 from millpond.errors import BadRequest, Invalid, NotSignedIn
 
@@ -43,6 +44,7 @@ def read_body(raw: bytes) -> Document:
             json.dumps(found, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise BadRequest("The body is not a JSON document.") from error
+    check_body(raw)
     if not isinstance(found, dict):
         raise Invalid("The body is not a JSON object.")
     return found

@@ -1,0 +1,18 @@
+"""NUL characters in JSON: it can say them, and no database text, path or argument of a command can hold them."""
+
+from __future__ import annotations
+
+import re
+
+# As the escape that JSON has for it, and not behind a backslash that is meant as one.
+_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+
+
+def has_nul(document: str) -> bool:
+    """True if a text in this JSON document contains a NUL character."""
+    return _NUL.search(document) is not None
+
+
+def without_nul(document: str) -> str:
+    """The JSON document with a replacement character for each NUL."""
+    return _NUL.sub("\\1\ufffd", document)
