@@ -35,7 +35,11 @@ from millpond.client.saved_views import find_view
 from millpond.client.spool_sender import send_abandoned
 from millpond.decide.run_filter import parse_columns
 from millpond.model.quantity import format_bytes, format_count
-from millpond.wire.runs import Run, RunGroup, Series
+from millpond.wire.runs import Run, RunGroup, Series, written_number
+
+# What a terminal shows of values and lists that have no end.
+_MOST_CHARACTERS = 200
+_MOST_PAIRS = 8
 
 app = typer.Typer()
 app.registered_commands += run_changes.app.registered_commands
@@ -156,8 +160,8 @@ def show(mill: Session, run: RunId) -> None:
             ("started", found.started_at),
             ("ended", found.ended_at),
             *((f"param {key}", _word(value)) for key, value in sorted(found.params.items())),
-            *((f"tag {key}", value) for key, value in sorted(found.tags.items())),
-            *((f"metric {key}", _word(value)) for key, value in sorted(found.metrics.items())),
+            *((f"tag {key}", _word(value)) for key, value in sorted(found.tags.items())),
+            *((f"metric {key}", written_number(one.last)) for key, one in sorted(found.summaries.items())),
             *_origin_rows(found.origin),
             ("notes", found.notes or None),
             ("artifacts", artifacts),
@@ -325,8 +329,14 @@ def _origin_rows(origin: dict[str, object]) -> list[tuple[str, Any]]:
 
 
 def _pairs(values: dict[str, float]) -> str:
-    return " ".join(f"{key}={value:.4g}" for key, value in sorted(values.items()))
+    shown = [f"{key}={value:.4g}" for key, value in sorted(values.items())]
+    more = [f"and {len(shown) - _MOST_PAIRS} more"] if len(shown) > _MOST_PAIRS else []
+    return " ".join([*shown[:_MOST_PAIRS], *more])
 
 
 def _word(value: Any) -> Any:
-    return value if isinstance(value, (int, float, str)) and not isinstance(value, bool) else str(value)
+    """A value as a cell: of long texts the beginning, all of which is in --json."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value
+    text = str(value)
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"

@@ -134,6 +134,8 @@ def _png(rows: Any) -> bytes:
     if channels not in _COLOURS:
         raise ValueError(f"an image has 1, 3 or 4 channels, not {channels}")
     flat = [list(_flat(row)) for row in rows]
+    if any(len(row) != len(rows[0]) * channels for row in flat):
+        raise ValueError("the rows of an image have different lengths")
     is_share = all(isinstance(n, float) for row in flat for n in row) and max(max(row) for row in flat) <= 1
     scale = 255 if is_share else 1
     lines = b"".join(b"\0" + bytes(min(max(round(n * scale), 0), 255) for n in row) for row in flat)

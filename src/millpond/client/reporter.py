@@ -8,6 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from millpond.client.http import Api
 from millpond.client.spool import TOUCH_SECONDS, Spool, encode
 from millpond.client.spool_sender import REFUSED, Sender
 from millpond.errors import MillError
+from millpond.model.json_text import storable
 
 log = logging.getLogger(__name__)
 
@@ -22,6 +24,7 @@ log = logging.getLogger(__name__)
 BATCH_SECONDS = 0.5
 # So many lines are kept in memory while the disk refuses them.
 MOST_HELD = 10_000
+MOST_WARNINGS = 1000
 RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 
 
@@ -111,9 +114,11 @@ class Reporter:
 
     def warn(self, text: str) -> None:
         """Say something once on stderr, however often it happens."""
-        if text not in self._warned:
+        if text not in self._warned and len(self._warned) < MOST_WARNINGS:
             self._warned.add(text)
-            sys.stderr.write(f"millpond: {text}\n")
+            # Nobody may be there to read it: closed, or none at all.
+            with suppress(OSError, ValueError, AttributeError):
+                sys.stderr.write(f"millpond: {storable(text)}\n")
 
     def _is_over(self) -> bool:
         if self._closed.is_set():

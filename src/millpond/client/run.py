@@ -26,12 +26,14 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsFloat
 
 from millpond.client import media
 from millpond.client.credentials import ServerTarget, spool_dir
+from millpond.client.harmless import harmless
 from millpond.client.http import Api
 from millpond.client.reporter import Reporter
 from millpond.client.spool import BATCH_LINES, Header, Spool
 from millpond.client.used_data import remove_taker
 from millpond.errors import MillError
 from millpond.model.ids import new_id
+from millpond.model.json_text import storable
 from millpond.model.run import MAX_KEY, MAX_NAME, MAX_VALUE_BYTES, RunState
 from millpond.model.series import LEAST_STEP, MOST_STEP
 from millpond.wire.runs import Artifact, RunCreate
@@ -86,6 +88,11 @@ class Run:
         if line is not None:
             self._live().write(line.encode())
 
+    def warn(self, text: str) -> None:
+        """Say something once on stderr."""
+        self._live().warn(text)
+
+    @harmless
     def log_metrics(self, values: Mapping[str, SupportsFloat], step: int | None = None) -> None:
         """Report several numbers of one step."""
         now = int(time.time() * 1000)
@@ -94,28 +101,29 @@ class Run:
             lines = found[begin : begin + BATCH_LINES]
             self._live().write("".join(lines).encode(), len(lines))
 
+    @harmless
     def progress(self, done: SupportsFloat) -> None:
         """Say how far the job is, from 0 to 1; the newest word counts. Outside a job nobody asks."""
-        try:
-            share = float(done)
-        except (TypeError, ValueError) as error:
-            self._live().warn(f"progress is a number from 0 to 1: {error}")
-            return
+        share = float(done)
         if math.isfinite(share):
             self._live().add(progress=min(max(share, 0.0), 1.0))
 
+    @harmless
     def log_param(self, key: str, value: Any) -> None:
         self.log_params({key: value})
 
+    @harmless
     def log_params(self, params: Mapping[str, Any] | None = None, /, **more: Any) -> None:
         """Record parameters; anything JSON cannot say is recorded as its text. A changed one keeps what it was."""
         given = {**(params or {}), **more}
         found = {str(key)[:MAX_KEY] or "-": plain(value) for key, value in given.items()}
         self._live().add(params={key: self._short(f"parameter {key!r}", value) for key, value in found.items()})
 
+    @harmless
     def set_tag(self, key: str, value: Any) -> None:
         self.set_tags({key: value})
 
+    @harmless
     def set_tags(self, tags: Mapping[str, Any]) -> None:
         found = {str(key)[:MAX_KEY] or "-": str(value) for key, value in tags.items()}
         self._live().add(tags={key: self._short(f"tag {key!r}", value) for key, value in found.items()})
@@ -143,6 +151,7 @@ class Run:
         """Keep how numbers are distributed: counts in `bins` equal intervals. NaN and infinities are counted apart."""
         self._keep_media("histograms", key, step, lambda: media.histogram(values, bins))
 
+    @harmless
     def log_artifact(self, path: str | os.PathLike[str], name: str | None = None, *, wait: bool = True) -> None:
         """Keep a file, or the files of a folder, as they are now: of any size, listed when this returns.
 
@@ -151,6 +160,7 @@ class Run:
         source = Path(path)
         self._keep(source, name or source.name, wait)
 
+    @harmless
     def log_artifacts(self, folder: str | os.PathLike[str], name: str = "", *, wait: bool = True) -> None:
         """Keep all files of a folder, below the folder `name` of the run's artifacts (at their top without it)."""
         self._keep(Path(folder), name, wait)
@@ -187,15 +197,18 @@ class Run:
         """One more uses it: it ends when everybody who joined it has finished."""
         self._users += 1
 
+    @harmless
     def rename(self, name: str | None, experiment: str | None) -> None:
         given = {"name": name, "experiment": experiment}
         if renamed := {key: str(value)[:MAX_NAME] for key, value in given.items() if value}:
             self._live().add(**renamed)
 
+    @harmless
     def record_origin(self, origin: Mapping[str, Any]) -> None:
         """Record where the run comes from: command, Git, host, packages (client/origin.py)."""
         self._live().add(origin=dict(origin))
 
+    @harmless
     def log_input(self, found: Mapping[str, Any]) -> None:
         """Record a dataset that was read. `millpond.Dataset` does this by itself (client/used_data.py)."""
         self._live().add(inputs=[dict(found)])
@@ -260,16 +273,17 @@ class Run:
 
     def _line(self, key: str, value: SupportsFloat, step: int | None, now: int) -> str | None:
         """A point as a line of the spool; None, with a warning, for what is no number or has no usable step."""
-        name = self._names.get(key)
         try:
+            name = self._names.get(key)
             if name is None:
-                name = self._names[key] = json.dumps(str(key)[:MAX_KEY] or "-", ensure_ascii=False)
+                name = self._names[key] = json.dumps(storable(str(key))[:MAX_KEY] or "-", ensure_ascii=False)
             number = float(value)
             at = self._steps.get(key, -1) + 1 if step is None else int(step)
             if not LEAST_STEP <= at <= MOST_STEP:
                 raise ValueError(f"step {at} does not fit into 64 bits")
-        except (TypeError, ValueError, OverflowError) as error:
-            self._live().warn(f"the metric {str(key)[:MAX_KEY]!r} is not a number and was left out: {error}")
+        except Exception as error:  # an array of torch raises anything; logging must not end a training
+            log.debug("metric_failed", exc_info=True)
+            self.warn(f"the metric {str(key)[:MAX_KEY]!r} was left out: {error}")
             return None
         self._steps[key] = at
         # JSON of Python has words for NaN and infinities.
@@ -279,7 +293,7 @@ class Run:
     def _short(self, what: str, value: Any) -> Any:
         """A value that the server takes; a longer one as the beginning of its text."""
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        text = text.replace("\0", "")
+        text = storable(text)
         if len(text) * 4 <= MAX_VALUE_BYTES or len(text.encode()) <= MAX_VALUE_BYTES:
             return text if isinstance(value, str) else value
         self._live().warn(
@@ -301,7 +315,7 @@ class Run:
 
     def _keep(self, source: Path, name: str, wait: bool) -> None:
         try:
-            found = dict(_files(source, name))
+            found = {storable(path): file for path, file in _files(source, name)}
             self._live().add_artifacts(found, wait=wait)
         except (OSError, MillError) as error:
             self._live().warn(f"the artifact {source} could not be kept: {error}")

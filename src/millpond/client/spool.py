@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from millpond.model.json_text import without_nul
 from millpond.processes import exists
 from millpond.wire.runs import RunCreate
 
@@ -250,7 +251,9 @@ def remove(path: Path) -> None:
 
 
 def encode(document: Any) -> bytes:
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    """A line, without characters that no server can store."""
+    line = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    return without_nul(line).encode(errors="replace") + b"\n"
 
 
 def _started(process: int) -> str:

@@ -101,11 +101,14 @@ class Sender:
         send_batch(self._api, project, run, batch_of(lines) | {"writer": writer, "sequence": number})
 
     def _send_pieces(self, lines: Sequence[Any], number: int) -> list[str]:
-        """The points together, everything else line by line: what is good of a refused batch is taken."""
-        points = [line for line in lines if isinstance(line, list)]
+        """The points key by key, everything else line by line: what is good of a refused batch is taken."""
+        points: dict[str, list[Any]] = {}
+        for line in lines:
+            if isinstance(line, list):
+                points.setdefault(line[0], []).append(line)
         others = [[line] for line in lines if not isinstance(line, list)]
         problems = []
-        for place, piece in enumerate([piece for piece in (points, *others) if piece][: _PIECES - 1], 1):
+        for place, piece in enumerate([*others, *points.values()][: _PIECES - 1], 1):
             try:
                 self._send_batch(piece, number + place)
             except REFUSED as error:

@@ -25,8 +25,9 @@ from millpond.client.spool_sender import abandoned_spools, send_abandoned
 from millpond.client.used_data import add_taker
 from millpond.errors import MillError
 from millpond.model.ids import new_job_id
+from millpond.model.json_text import storable
 from millpond.model.names import DEFAULT_PROJECT
-from millpond.model.run import DEFAULT_EXPERIMENT, RunState
+from millpond.model.run import DEFAULT_EXPERIMENT, MAX_NAME, RUN_ID, RunState
 from millpond.wire.runs import Artifact, RunCreate
 from millpond.wire.runs import Run as WireRun
 
@@ -82,7 +83,7 @@ def _begin(
     earlier = _earlier_run(target, name, experiment, resume) if resume else None
     run_id = earlier.id if earlier else new_job_id()
     create = RunCreate(
-        id=run_id, name=name, experiment=experiment or DEFAULT_EXPERIMENT, parent=parent,
+        id=run_id, name=_name(name), experiment=_name(experiment) or DEFAULT_EXPERIMENT, parent=_parent(parent),
         started_at=datetime.now(UTC), resume=earlier is not None,
     )  # fmt: skip
     run = _opened(Run(target, run_id, create))
@@ -91,6 +92,18 @@ def _begin(
     _announce(run, target, outer)
     _record_origin(run)
     return run
+
+
+def _name(given: object) -> str | None:
+    """As the server takes it: a run is not lost for a name that is too long."""
+    return storable(str(given))[:MAX_NAME] or None if given is not None else None
+
+
+def _parent(given: str | None) -> str | None:
+    if given is None or RUN_ID.fullmatch(str(given)):
+        return given
+    sys.stderr.write(f"millpond: parent={given!r} is ignored, it is not the id of a run\n")
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +123,7 @@ def _earlier_run(target: ServerTarget, name: str | None, experiment: str | None,
                 return _Earlier(found.id, _last_steps(found)) if found else None
             return _Earlier(resume, _last_steps(get_run(api, target.project, resume)))
     except MillError as error:
-        if resume != "auto" and error.transient:
+        if resume != "auto" and error.transient and RUN_ID.fullmatch(resume):
             return _Earlier(resume, {})
         sys.stderr.write(f"millpond: cannot resume {resume!r}: {error.message} A new run begins.\n")
         return None

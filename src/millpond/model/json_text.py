@@ -1,4 +1,4 @@
-"""NUL characters in JSON: it can say them, and no database text, path or argument of a command can hold them."""
+"""Characters that Python and JSON can say and nothing can store: NUL, and half a character (a lone surrogate)."""
 
 from __future__ import annotations
 
@@ -16,3 +16,8 @@ def has_nul(document: str) -> bool:
 def without_nul(document: str) -> str:
     """The JSON document with a replacement character for each NUL."""
     return _NUL.sub("\\1\ufffd", document)
+
+
+def storable(text: str) -> str:
+    """The text with a question mark for each half of a character, and a replacement character for each NUL."""
+    return text.encode(errors="replace").decode().replace("\0", "\ufffd")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,6 +15,7 @@ from millpond.model.series import Points, Summary
 DEFAULT_EXPERIMENT = "default"
 MAX_KEY = 250
 MAX_NAME = 200
+RUN_ID = re.compile(r"[0-9a-z]{8,32}")
 MAX_VALUE_BYTES = 64 << 10
 MAX_NOTES_BYTES = 256 << 10
 

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,7 +83,7 @@ def test_what_is_no_number_is_left_out_and_what_is_no_finite_one_is_kept(
     assert runs.points("loss") == []
     assert runs.points("nan") == [(1, "NaN")]
     assert runs.points("inf") == [(1, "Infinity")]
-    assert capsys.readouterr().err.count("'loss' is not a number") == 1
+    assert capsys.readouterr().err.count("'loss' was left out") == 1
 
 
 def test_artifacts_are_at_the_server_when_the_call_returns(runs: Runs, tmp_path: Path) -> None:
@@ -439,7 +440,7 @@ def test_values_that_the_server_would_refuse_are_cut_off(runs: Runs, capsys: pyt
     millpond.log_metric("loss", 1.0, step=2**70)
     millpond.finish()
     assert len(runs.params()["long"].encode()) <= 64 << 10
-    assert (runs.params()["nul"], runs.params()["-"]) == ("ab", 1)
+    assert (runs.params()["nul"], runs.params()["-"]) == ("a\ufffdb", 1)
     assert runs.points("loss") == []
     said = capsys.readouterr().err
     assert "'long' is longer than 64 KiB" in said
@@ -469,3 +470,56 @@ def test_a_spool_sent_twice_has_the_same_batches(tmp_path: Path) -> None:
     assert [group.number for group in left if isinstance(group, BatchLines)] == [0, 1, 2]
     assert left[:3] == first
     spool.close()
+
+
+class Unwilling:
+    """An array of a library that raises what it likes."""
+
+    def __float__(self) -> float:
+        raise RuntimeError("only one element tensors can be converted")
+
+    def item(self) -> float:
+        raise RuntimeError("no item")
+
+
+def test_nothing_that_is_logged_raises_into_the_script(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
+    endless: dict[str, object] = {}
+    endless["self"] = endless
+    anything: Any = Unwilling()
+    run = millpond.init(name="\ud800" * 1000, experiment="a\0b", parent="no id", params={"half": "\ud800"})
+    for key in ("\ud800", "a\0b", "", ["unhashable"], "k" * 1000):
+        run.log_metric(key, 1.0)  # type: ignore[arg-type]
+        run.log_metric(key, anything)  # type: ignore[arg-type]
+    run.log_metrics(anything)
+    run.log_params(endless)
+    run.log_params(anything)
+    run.set_tags(anything)
+    run.set_tag("half\ud800", "\ud800")
+    run.progress(anything)
+    run.log_artifact(anything)
+    run.log_image("ragged", [[1, 2], [3]])
+    run.log_table("table", 5)
+    run.finish()
+    assert runs.points("?") == runs.points("-") == runs.points("a\ufffdb") == [(0, 1.0)]
+    assert runs.created[run.id] | {"name": "?" * 200, "experiment": "a\ufffdb", "parent": None} == runs.created[run.id]
+    said = capsys.readouterr().err
+    for sentence in (
+        "parent='no id' is ignored",
+        "only one element",
+        "log_params recorded nothing",
+        "different lengths",
+    ):
+        assert sentence in said
+
+
+def test_a_key_the_server_refuses_takes_no_other_with_it(runs: Runs, server: FakeServer) -> None:
+    def refuse_bad(received: Received) -> Answer:
+        if any(part["key"] == "bad" for part in (runs.read(received) or {})["series"]):
+            return problem(422, "invalid", "That is no key.")
+        return runs._batch(received)
+
+    server.on("POST", "/projects/[^/]+/runs/([^/]+)/batch", refuse_bad)
+    run = millpond.init()
+    run.log_metrics({"loss": 2.0, "bad": 1.0, "acc": 0.5})
+    run.finish()
+    assert (runs.points("loss"), runs.points("acc")) == ([(0, 2.0)], [(0, 0.5)])
