@@ -11,6 +11,7 @@ import pytest
 
 from millpond.model.people import Role
 from millpond.testing.server import RunningServer, running_server
+from millpond.wire.points import MEDIA_TYPE
 
 RUNS = "/projects/default/runs"
 
@@ -218,3 +219,52 @@ def test_answers_of_data_may_not_be_framed_or_run(maria: httpx.Client) -> None:
         assert answer.headers["x-frame-options"] == "DENY"
         assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
         assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_run_in_the_bin_keeps_what_still_comes_and_is_restored_with_it(maria: httpx.Client) -> None:
+    run = create(maria, experiment="bin", params={"lr": 0.1})
+    assert maria.delete(f"{RUNS}/{run}").status_code == maria.delete(f"{RUNS}/{run}").status_code == 200
+    assert report(maria, run, series=[column("loss", [1.0, 0.5])]).status_code == 204
+    refused = maria.post(RUNS, json={"id": run, "resume": True})
+    assert (refused.status_code, f"mill run undelete {run}" in refused.json()["hint"]) == (409, True)
+    assert maria.get(RUNS, params={"experiment": "bin"}).json()["items"] == []
+    for _ in range(2):
+        assert maria.post(f"{RUNS}/{run}/undelete").status_code == 200
+    (found,) = maria.get(RUNS, params={"experiment": "bin"}).json()["items"]
+    assert (found["params"], found["metrics"]) == ({"lr": 0.1}, {"loss": 0.5})
+
+
+def test_a_clock_that_is_wrong_moves_no_run_into_the_future(server: RunningServer, maria: httpx.Client) -> None:
+    """Points keep the times they came with; a run neither starts nor ends after now."""
+    future = "2099-01-01T00:00:00Z"
+    run = create(maria, experiment="skew", started_at=future)
+    late = {"key": "loss", "steps": [0, 1], "values": [1.0, 0.5], "times": [4102444800000, 0]}
+    assert report(maria, run, series=[late], ended="succeeded", ended_at=future).status_code == 204
+    found = maria.get(f"{RUNS}/{run}").json()
+    now = server.deps.clock.now().isoformat()
+    assert found["started_at"] <= found["ended_at"] <= now
+    assert maria.get(f"{RUNS}/{run}/metrics").json()["items"][0]["times"] == late["times"]
+
+
+def test_points_in_a_format_of_a_newer_client_are_refused_so_that_it_sends_json(maria: httpx.Client) -> None:
+    run = create(maria)
+    headers = {"Content-Type": f"{MEDIA_TYPE}.v9"}
+    answer = maria.post(f"{RUNS}/{run}/batch", content=b"\x00\x01", headers=headers)
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad_request")
+
+
+@pytest.mark.parametrize(
+    ("filter", "word", "hint"),
+    [
+        ("metrics.acc > 1 and parms.lr = '1'", "parms", "params"),
+        ("state = 'suceeded'", "'suceeded'", "succeeded"),
+        ("experimnt = 'a'", "experimnt", "experiment"),
+        ("metrics.acc ~ 1", "~", None),
+        (f"{'x' * 5000} = 1", f"{'x' * 80}…", None),
+    ],
+)
+def test_the_word_that_is_wrong_is_named(maria: httpx.Client, filter: str, word: str, hint: str | None) -> None:
+    found = maria.get(RUNS, params={"filter": filter}).json()
+    assert (found["code"], found["details"]["word"]) == ("bad_request", word)
+    assert (hint or "") in (found["hint"] or "")
+    assert found["details"]["position"] == filter.index(word[:80])

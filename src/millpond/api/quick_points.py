@@ -121,7 +121,8 @@ def _settle(answer: asyncio.Future[bool], taken: bool) -> None:
 
 
 def _has_points(headers: Headers) -> bool:
-    return headers.get(b"content-type", b"").startswith(MEDIA_TYPE.encode())
+    """True for exactly this format; a later one of a newer client is refused as any other is, then comes as JSON."""
+    return headers.get(b"content-type", b"").partition(b";")[0].strip() == MEDIA_TYPE.encode()
 
 
 def _authorization(headers: Headers) -> str:

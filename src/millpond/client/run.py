@@ -22,12 +22,13 @@ from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, SupportsFloat
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from millpond.client import media
 from millpond.client.credentials import ServerTarget, spool_dir
 from millpond.client.harmless import harmless
 from millpond.client.http import Api
+from millpond.client.logged_values import in_parts, plain
 from millpond.client.reporter import Reporter
 from millpond.client.spool import BATCH_LINES, Header, Spool
 from millpond.client.used_data import remove_taker
@@ -45,12 +46,6 @@ EXIT_SECONDS = 5.0
 ANSWER_SECONDS = 20.0
 
 log = logging.getLogger(__name__)
-
-
-class HasItem(Protocol):
-    """A scalar of numpy or torch."""
-
-    def item(self) -> Any: ...
 
 
 class Run:
@@ -117,7 +112,8 @@ class Run:
         """Record parameters; anything JSON cannot say is recorded as its text. A changed one keeps what it was."""
         given = {**(params or {}), **more}
         found = {str(key)[:MAX_KEY] or "-": plain(value) for key, value in given.items()}
-        self._live().add(params={key: self._short(f"parameter {key!r}", value) for key, value in found.items()})
+        for part in in_parts({key: self._short(f"parameter {key!r}", value) for key, value in found.items()}):
+            self._live().add(params=part)
 
     @harmless
     def set_tag(self, key: str, value: Any) -> None:
@@ -126,7 +122,8 @@ class Run:
     @harmless
     def set_tags(self, tags: Mapping[str, Any]) -> None:
         found = {str(key)[:MAX_KEY] or "-": str(value) for key, value in tags.items()}
-        self._live().add(tags={key: self._short(f"tag {key!r}", value) for key, value in found.items()})
+        for part in in_parts({key: self._short(f"tag {key!r}", value) for key, value in found.items()}):
+            self._live().add(tags=part)
 
     def log_image(self, key: str, image: Any, step: int | None = None) -> None:
         """Keep an image: a path, a PIL image, or an array of numpy or torch (height × width × 1, 3 or 4 channels)."""
@@ -357,21 +354,3 @@ def is_main_process() -> bool:
     """True unless a launcher (torchrun, MPI, Slurm) says that this is another rank than the first."""
     ranks = (os.environ.get(name) for name in ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"))
     return next((rank for rank in ranks if rank), "0") == "0"
-
-
-def plain(value: Any) -> Any:
-    """A value JSON can say: scalars of numpy and torch as numbers, containers part by part, the rest as text."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): plain(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(part) for part in value]
-    try:
-        scalar: HasItem = value
-        inner = scalar.item()
-    except (AttributeError, TypeError, ValueError, RuntimeError):
-        return str(value)
-    return plain(inner) if isinstance(inner, (bool, int, float, str)) else str(value)

@@ -51,6 +51,7 @@ _SIGNS = {
 }  # fmt: skip
 _STATE = Field(FieldKind.ATTRIBUTE, Attribute.STATE.value)
 _MOST_DEPTH = 50
+_MOST_QUOTED = 80
 
 # Attributes that hardly two runs share.
 _OWN = tuple(
@@ -293,7 +294,7 @@ class _Parser:
     def _states(self, token: _Token, text: str) -> tuple[str, ...]:
         found = _STATES.get(text.lower())
         if found is None:
-            self._fail(token, "expected a state", known=_STATES)
+            self._fail(token, f"expected a state: {', '.join(_STATES)}", known=_STATES)
         return tuple(state.value for state in found)
 
     def _check_text(self, field: Field, operator: _Token) -> None:
@@ -345,10 +346,11 @@ def _token(match: re.Match[str]) -> _Token:
 def _error(name: str, token: _Token, expected: str, known: Collection[str]) -> BadRequest:
     if token is _END:
         return BadRequest(f"The {name} ends too early: {expected}.", position=None, word=None)
-    near: Sequence[str] = difflib.get_close_matches(token.low, sorted(known), n=1, cutoff=0.6)
+    near: Sequence[str] = difflib.get_close_matches(token.low.strip("'\""), sorted(known), n=1, cutoff=0.6)
+    word = token.text if len(token.text) <= _MOST_QUOTED else f"{token.text[:_MOST_QUOTED]}…"
     return BadRequest(
-        f"Error in the {name} at {token.text!r}, character {token.at + 1}: {expected}.",
+        f"Error in the {name} at {word!r}, character {token.at + 1}: {expected}.",
         hint=f"Did you mean {near[0]!r}?" if near else None,
         position=token.at,
-        word=token.text,
+        word=word,
     )
