@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -105,6 +106,24 @@ def test_a_file_of_any_size_is_listed_read_and_downloaded(world: World, tmp_path
     assert "attachment" in answer.headers["Content-Disposition"]
     shown = admin.get(f"/projects/default/datasets/.artifacts/commits/{run.id}/entries").json()["items"]
     assert [entry["path"] for entry in shown] == ["copy.bin", "model.bin", "plots"]
+
+
+def test_hostile_names_are_refused_and_said(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    note = world.folder / "note.txt"
+    note.write_text("x")
+    hostile = ["../evil", "/abs", "a/../b", "a//b", ".", "C:\\x", "line\nbreak", "x" * 300]
+    with millpond.init() as run:
+        for name in [*hostile, "a\0b", "\ud800", "ü ☃", "con"]:
+            run.log_artifact(note, name)
+        run.log_image("../../etc/passwd", [[0.5]])
+    said = capsys.readouterr().err
+    assert all(repr(name)[:50] in said for name in hostile)
+    kept = sorted(item.path for item in run.artifacts())
+    assert kept == ["?", "a\ufffdb", "con", "images/etc/passwd/0.png", "ü ☃"]
+    for name in hostile:
+        answer = world.admin().put(f"/projects/default/runs/{run.id}/artifacts/{quote(name, safe='')}", content=b"x")
+        assert 400 <= answer.status_code < 500, (name, answer.text)
+    assert sorted(item.path for item in run.artifacts()) == kept
 
 
 def test_what_has_returned_survives_kill_9(world: World) -> None:
