@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from millpond.agent.drivers import Driver, Exited, NotStarted, Reason
+from millpond.agent.drivers import Driver, Exited, NotStarted, Reason, records
 from millpond.agent.drivers.choose import AgentMachine
 from millpond.agent.drivers.podman import PodmanDriver, PodmanOptions
 from millpond.agent.drivers.podman.commands import Podman
@@ -87,6 +87,7 @@ class TestPodmanDriver(DriverContract):
         placement = ask_for(place("sh", "-c", "echo $MILL_PLACEMENT; exit 4"), image=WITHOUT_PYTHON)
         assert self.run(driver, placement).exit_code == 4
         assert (placement / "log").read_text() == f"{placement.name}\n"
+        assert (records.image_digest(placement) or "").startswith("sha256:")
 
     def test_a_command_beside_it_runs_in_its_container(self, driver: PodmanDriver, place: Place) -> None:
         placement = ask_for(place("sh", "-c", "echo here > /tmp/mark; exec sleep 600"), image=WITHOUT_PYTHON)

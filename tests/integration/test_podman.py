@@ -83,6 +83,10 @@ def test_a_job_in_an_image_reads_its_data_and_outlives_its_agent(
             assert (job["state"], job["exit_code"]) == ("failed", 3), (job["reasons"], log)
             assert log.startswith("one\ndigits\n") and log.endswith("refused\n")
             assert job["output_commit"]
+            (run,) = json.loads(mill.ok("run", "list", "--filter", f"job = '{read}'", "--json").out)["items"]
+            origin = json.loads(mill.ok("run", "show", run["id"], "--json").out)["origin"]
+            assert origin["image"] == WITHOUT_PYTHON
+            assert origin["image_digest"].startswith("sha256:")
             lasting = submit(mill, "lasting", "--", "sh", "-c", "until test -e go; do sleep 0.1; done; echo end")
             until(mill, lasting, "running")
             process.kill()

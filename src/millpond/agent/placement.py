@@ -97,6 +97,7 @@ class Placement:
         self._news = asyncio.Event()
         self._renewed = 0.0
         self._epoch: float | None = None
+        self._image_digest: str | None = None
         self._seen = PlacementSeen(id=placement_id, state="preparing")
         self._task = asyncio.create_task(self._live(), name=f"placement {placement_id}")
 
@@ -118,7 +119,9 @@ class Placement:
         self._news.set()
 
     def seen(self) -> PlacementSeen:
-        return self._seen.model_copy(update={"log_bytes": self._shipper.log_bytes if self._shipper else 0})
+        self._image_digest = self._image_digest or records.image_digest(self.directory)
+        log_bytes = self._shipper.log_bytes if self._shipper else 0
+        return self._seen.model_copy(update={"log_bytes": log_bytes, "image_digest": self._image_digest})
 
     @property
     def is_over(self) -> bool:

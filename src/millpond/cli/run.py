@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from datetime import UTC, datetime
 from functools import partial
@@ -322,6 +323,8 @@ def _origin_rows(origin: dict[str, object]) -> list[tuple[str, Any]]:
     if isinstance(command := origin.get("command"), list):
         rows.append(("command", shlex.join(str(part) for part in command)))
     rows += [(key, _word(origin[key])) for key in ("host", "python") if key in origin]
+    if origin.get("image_digest"):
+        rows.append(("image", f"{origin.get('image') or 'default'} ({origin['image_digest']})"))
     if isinstance(git, dict):
         changed = f", {format_count(len(git['dirty']), 'file')} changed" if git.get("dirty") else ""
         rows.append(("git", f"{git.get('commit')} ({git.get('branch') or 'detached'}{changed})"))
@@ -338,5 +341,5 @@ def _word(value: Any) -> Any:
     """A value as a cell: of long texts the beginning, all of which is in --json."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return value
-    text = str(value)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"

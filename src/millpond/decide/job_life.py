@@ -68,6 +68,8 @@ class Report:
     waiting: str | None = None
     # Of a step of a flow: the values that it wrote, and the names of outputs that are files.
     step_made: Mapping[str, Any] | None = None
+    # Of the image that its container was made of.
+    image_digest: str | None = None
 
 
 # Whom a job is preempted for, by rule.

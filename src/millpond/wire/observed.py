@@ -185,6 +185,8 @@ class PlacementSeen(Request):
     # Why what the command left could not be saved as its checkpoint.
     checkpoint_problem: str | None = None
     log_bytes: int = 0
+    # `sha256:…` of the image of its container, as soon as the engine has told.
+    image_digest: str | None = None
     # Of a distributed job: its processes, and the one whose failure ended all others.
     ranks: list[RankSeen] = []
     failed_rank: int | None = None

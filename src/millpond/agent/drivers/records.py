@@ -16,13 +16,28 @@ from typing import Any
 
 from millpond.agent.drivers import Exited, Reason
 from millpond.agent.keeper.files import claim
-from millpond.agent.spec import rank_directories
+from millpond.agent.spec import rank_directories, write_private
 from millpond.wire.observed import RankSeen
 
 CLAIM = "claim"
 STOP = "stop"
 
 _EXIT = "exit.json"
+_IMAGE = "image-digest"
+
+
+def note_image(directory: Path, digest: str) -> None:
+    """Keep which image its container was made of, as the engine names it: a tag may name another tomorrow."""
+    if digest and image_digest(directory) != digest:
+        write_private(directory / _IMAGE, digest)
+
+
+def image_digest(directory: Path) -> str | None:
+    """`sha256:…` of the image it runs in; None without one, or while the engine has not told."""
+    try:
+        return (directory / _IMAGE).read_text().strip() or None
+    except OSError:
+        return None
 
 
 def owner(directory: Path) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection, null
 
-from millpond.db import agents, computes, jobs, nodes, placements
+from millpond.db import agents, computes, jobs, nodes, placements, runs
 from millpond.db.batches import batches
 from millpond.decide import job_life
 from millpond.decide.job_life import Report
@@ -255,6 +255,7 @@ def _observe_placement(tx: Connection, placement: Placement, seen: PlacementSeen
     report = _checked(tx, job, _report(seen))
     after = job_life.observe(job, report, now)
     _note_attempt(tx, placement, job, after, report, now)
+    _note_image(tx, job, report.image_digest)
     return after if job_changes.save(tx, job, after, now) else None
 
 
@@ -277,6 +278,17 @@ def _note_attempt(
     )  # fmt: skip
 
 
+def _note_image(tx: Connection, job: Job, digest: str | None) -> None:
+    """Which image the job ran in belongs to the origin of its run: its name may stand for another one tomorrow."""
+    run_id = runs.id_of_job(tx, job.id) if digest is not None else None
+    if run_id is None or runs.lock(tx, run_id) is None:
+        return
+    known = runs.record(tx, run_id)
+    if known.origin.get("image_digest") != digest:
+        origin = {**known.origin, "image": job.spec.image, "image_digest": digest}
+        runs.save_record(tx, run_id, replace(known, origin=origin))
+
+
 def _report(seen: PlacementSeen) -> Report:
     return Report(
         state=PlacementState(seen.state),
@@ -291,6 +303,7 @@ def _report(seen: PlacementSeen) -> Report:
         waiting=seen.waiting[:500] if seen.waiting else None,
         failed_rank=seen.failed_rank,
         step_made=seen.step_made,
+        image_digest=seen.image_digest[:100] if seen.image_digest else None,
     )
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from millpond.db import computes, nodes, placements
+from millpond.db import computes, nodes, placements, runs
 from millpond.errors import BadRequest, Conflict, StalePlacement
 from millpond.model.cached_state import CachedState
 from millpond.model.dataset import DatasetKind
@@ -93,6 +93,14 @@ def test_the_end_releases_leases_and_makes_the_token_stale(world: World) -> None
     assert world.run(job.run_id).state is RunState.FAILED
     with pytest.raises(StalePlacement):
         tokens.actor_of(world.deps, desired.token)
+
+
+def test_the_image_a_job_ran_in_is_kept_with_its_run(world: World) -> None:
+    job, desired = world.placed()
+    digest = f"sha256:{'a' * 64}"
+    world.sync(PlacementSeen(id=desired.id, state="running", started_at=world.clock.now(), image_digest=digest))
+    with world.deps.db.read() as tx:
+        assert runs.record(tx, job.run_id).origin["image_digest"] == digest
 
 
 def test_outputs_must_be_in_the_lake(world: World) -> None:

@@ -200,6 +200,7 @@ class KubernetesDriver:
             elif one.handed_at is not None and one.handed_at < at:
                 one.handed_at = None  # somebody deleted it
             one.found = FoundPods(at, mine, self._events(namespace, one, mine))
+            records.note_image(one.directory, explain.image_digest(mine))
             self._give_up_in_vain(one)
             if one.spec.ranks:
                 self._gather(one, mine)

@@ -93,6 +93,16 @@ def why_lost(pods: Sequence[Object]) -> str:
     return f"The keeper of the job was killed with its pod: {how}{f', {ended.message}' if ended.message else ''}."
 
 
+def image_digest(pods: Sequence[Object]) -> str:
+    """`sha256:…` of the image that the job's container was made of; empty while no node has told."""
+    for pod in pods:
+        # docker-pullable://registry/image@sha256:…, registry/image@sha256:…, or sha256:…
+        found = str(_container(pod).get("imageID") or "").rpartition("sha256:")
+        if found[1]:
+            return f"{found[1]}{found[2]}"
+    return ""
+
+
 def _container(pod: Object) -> Object:
     found: Sequence[Object] = (pod.get("status") or {}).get("containerStatuses") or [{}]
     return found[0]

@@ -65,6 +65,12 @@ class Podman:
         except OSError as error:
             raise OSError(f"cannot pull the image {image}: {error}") from error
 
+    def digest(self, image: str) -> str:
+        """`sha256:…` of an image that is here; of one that came from no registry, its id."""
+        found = self._run("image", "inspect", "--format", "{{.Digest}} {{.Id}}", image).split()
+        named = next((word for word in found if word.startswith("sha256:")), None)
+        return named or (f"sha256:{found[-1]}" if found else "")
+
     def ran_out_of_memory(self, name: str) -> bool:
         """What Podman saw of a container that has ended; False for one it does not know."""
         try:

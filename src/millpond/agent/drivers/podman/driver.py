@@ -144,6 +144,7 @@ class PodmanDriver:
         self._pulling[directory] = image
         try:
             self._podman.ensure_image(image)
+            records.note_image(directory, self._podman.digest(image))
         finally:
             del self._pulling[directory]
 

@@ -17,6 +17,14 @@ def a_pod(phase: str = "Pending", state: dict[str, Any] | None = None, **status:
     return {"metadata": {"creationTimestamp": "2026-11-16T12:00:00Z"}, "status": {"phase": phase, **statuses, **status}}
 
 
+def test_the_digest_of_the_image() -> None:
+    digest = f"sha256:{'a' * 64}"
+    for written in (f"docker-pullable://registry/image@{digest}", f"registry/image@{digest}", digest):
+        pods = [a_pod(), a_pod("Running", containerStatuses=[{"imageID": written}])]
+        assert explain.image_digest(pods) == digest
+    assert explain.image_digest([]) == explain.image_digest([a_pod()]) == ""
+
+
 def waiting(reason: str, message: str = "") -> dict[str, Any]:
     return a_pod(state={"waiting": {"reason": reason, "message": message}})
 
