@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from millpond.client.model import Model as Model
     from millpond.client.model import models as models
     from millpond.client.model import register_model as register_model
+    from millpond.client.recorded_run import RecordedRun as RecordedRun
+    from millpond.client.recorded_run import compare_runs as compare_runs
+    from millpond.client.recorded_run import get_run as get_run
     from millpond.client.rerun import rerun as rerun
     from millpond.client.run import Run as Run
     from millpond.client.run_tables import runs as runs
@@ -50,14 +53,17 @@ __all__ = [
     "Flow",
     "FlowRun",
     "Model",
+    "RecordedRun",
     "Run",
     "__version__",
     "cache",
     "checkpoint",
+    "compare_runs",
     "current_run",
     "download_artifacts",
     "find",
     "finish",
+    "get_run",
     "init",
     "lineage",
     "list_artifacts",
@@ -90,10 +96,13 @@ _HOMES = {
     "Flow": "flows.flow",
     "FlowRun": "flows.flow",
     "Model": "model",
+    "RecordedRun": "recorded_run",
     "Run": "run",
     "cache": "cached",
     "checkpoint": "checkpoint",
+    "compare_runs": "recorded_run",
     "find": "find",
+    "get_run": "recorded_run",
     "models": "model",
     "register_model": "model",
     "lineage": "lineage",

@@ -12,6 +12,7 @@ import pytest
 from pyarrow import parquet
 
 import millpond
+from millpond.errors import NotFound
 from millpond.testing.up import environment
 from tests.integration.cli import Mill, ServerHere, server_here
 
@@ -32,6 +33,7 @@ def record() -> None:
             run.log_histogram("weights", [1.0, 2.0, 2.0])
     with millpond.init(name="other") as outer, millpond.init(name="inner", parent=outer) as inner:
         inner.log_metric("odd", float("nan"))
+        inner.log_params({"long": "x" * 10_000, "nested": {"depth": [1, True]}})
 
 
 @pytest.fixture
@@ -64,6 +66,19 @@ def test_a_run_is_shown_by_name_with_its_origin(mill: Mill) -> None:
     missing = mill("run", "show", "train 0.2")
     assert missing.code == 3
     assert "train 0.1" in missing.err
+
+
+def test_odd_values_are_shown_and_long_ones_cut(mill: Mill) -> None:
+    shown = mill.ok("run", "show", "inner").out
+    assert "NaN" in shown and '{"depth": [1, true]}' in shown
+    assert "x" * 200 + "…" in shown and "x" * 201 not in shown
+    assert mill.ok("run", "show", "inner", "--json").json["params"]["long"] == "x" * 10_000
+
+
+def test_a_wrong_metric_is_answered_with_the_nearest(mill: Mill) -> None:
+    failed = mill("run", "metrics", "train 0.1", "lss")
+    assert failed.code == 3
+    assert "has no metric 'lss'" in failed.err and "Did you mean 'loss'?" in failed.err
 
 
 def test_runs_are_compared(mill: Mill) -> None:
@@ -129,3 +144,36 @@ def test_runs_as_files_and_as_a_data_frame(mill: Mill, server: ServerHere) -> No
     with patch.dict(os.environ, environment(server.home), clear=True):
         frame = millpond.runs("metrics.loss > 0", sort="metrics.loss", columns=["metrics.loss"])
     assert list(frame["name"]) == ["train 0.001", "train 0.01", "train 0.1"]
+
+
+def test_recorded_runs_from_python(server: ServerHere, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in environment(server.home).items():
+        monkeypatch.setenv(name, value)
+    run = millpond.get_run("train 0.01")
+    assert (run.params, run.tags, run.state.value) == ({"lr": 0.01}, {"team": "vision"}, "succeeded")
+    assert run.metrics["loss"] == run.summaries["loss"].min == pytest.approx(0.01)
+    assert run.origin["packages"] and run.id in repr(run)
+    points = run.history("loss")
+    assert (list(points["step"]), points["value"].iloc[0]) == (list(range(10)), pytest.approx(0.1))
+    assert list(run.history(start=3, end=4)["step"]) == [3, 4]
+    assert len(run.history("loss", limit=4)) == 4
+    with pytest.raises(NotFound, match="no metric 'los'") as error:
+        run.history("los")
+    assert error.value.details["near"] == ["loss"]
+    assert run.download_artifacts(tmp_path) / run.artifacts()[0].path == tmp_path / "histograms/weights/0.json"
+    run.set_tags({"team": None, "best": "yes"})
+    run.set_note("the best")
+    run.refresh()
+    assert (run.tags, run.notes) == ({"best": "yes"}, "the best")
+    run.delete()
+    assert list(millpond.runs(deleted=True)["name"]) == ["train 0.01"]
+    run.undelete()
+    run.set_tags({"team": "vision", "best": None})
+    assert list(millpond.runs(parent="other")["name"]) == ["inner"]
+    found = millpond.compare_runs("train 0.1", "train 0.01")
+    assert list(found.index) == ["params.lr", "metrics.loss"]
+    assert list(found.loc["params.lr"]) == [0.1, 0.01]
+    assert [one.path for one in millpond.list_artifacts("train 0.1")] == ["histograms/weights/0.json"]
+    with pytest.raises(NotFound) as error:
+        millpond.get_run("train 0.02")
+    assert "train 0.01" in error.value.details["near"]

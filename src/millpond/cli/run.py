@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -11,18 +9,20 @@ from typing import Annotated, Any
 
 import typer
 
-from millpond.cli import run_changes
+from millpond.cli import run_changes, run_show
 from millpond.cli.command import command
 from millpond.cli.lineage_tree import show_graph
 from millpond.cli.output import Column
 from millpond.cli.progress import Meter, tell
 from millpond.cli.run_arguments import Columns, Experiment, Filter, Limit, RunId, RunIds, Sort
+from millpond.cli.run_show import value_cell
 from millpond.cli.run_views import add_view_commands
 from millpond.cli.session import Session
 from millpond.cli.values import Bytes
 from millpond.client.artifacts import download_artifacts, list_artifacts
 from millpond.client.credentials import spool_dir
 from millpond.client.lineage import get_graph
+from millpond.client.recorded_run import check_keys
 from millpond.client.run_tables import cell, split_columns
 from millpond.client.runs import (
     compare_runs,
@@ -36,14 +36,13 @@ from millpond.client.saved_views import find_view
 from millpond.client.spool_sender import send_abandoned
 from millpond.decide.run_filter import parse_columns
 from millpond.model.quantity import format_bytes, format_count
-from millpond.wire.runs import Run, RunGroup, Series, written_number
+from millpond.wire.runs import Run, RunGroup, Series
 
-# What a terminal shows of values and lists that have no end.
-_MOST_CHARACTERS = 200
+# What a terminal shows of a list that has no end.
 _MOST_PAIRS = 8
 
 app = typer.Typer()
-app.registered_commands += run_changes.app.registered_commands
+app.registered_commands += run_changes.app.registered_commands + run_show.app.registered_commands
 add_view_commands(app)
 
 
@@ -139,37 +138,6 @@ def groups(
     )
 
 
-@command(app, "show")
-def show(mill: Session, run: RunId) -> None:
-    """Show a run: parameters, tags, latest metrics, artifacts.
-
-    Example: mill run show 3fa2c1d0
-    """
-    found = get_run(mill.api, mill.project, find_run(mill.api, mill.project, run).id)
-    artifacts = [] if mill.out.as_json else [a.path for a in list_artifacts(mill.api, mill.project, found.id)]
-    mill.out.shape(
-        found,
-        [
-            ("run", found.id),
-            ("name", found.name),
-            ("experiment", found.experiment),
-            ("state", found.job_state or found.state),
-            ("job", found.job),
-            ("parent", found.parent),
-            ("children", found.children or None),
-            ("by", found.created_by),
-            ("started", found.started_at),
-            ("ended", found.ended_at),
-            *((f"param {key}", _word(value)) for key, value in sorted(found.params.items())),
-            *((f"tag {key}", _word(value)) for key, value in sorted(found.tags.items())),
-            *((f"metric {key}", written_number(one.last)) for key, one in sorted(found.summaries.items())),
-            *_origin_rows(found.origin),
-            ("notes", found.notes or None),
-            ("artifacts", artifacts),
-        ],
-    )
-
-
 @command(app, "compare")
 def compare(
     mill: Session,
@@ -211,7 +179,8 @@ def metrics(
 
     Example: mill run metrics 3fa2c1d0 loss --start 1000
     """
-    found = find_run(mill.api, mill.project, run)
+    found = get_run(mill.api, mill.project, find_run(mill.api, mill.project, run).id)
+    check_keys(found, keys or ())
     series = get_metrics(mill.api, mill.project, found.id, keys, limit, start, end)
     if mill.out.as_json:
         mill.out.json(series.model_dump(mode="json"))
@@ -223,7 +192,7 @@ def metrics(
         ("WHEN", lambda row: datetime.fromtimestamp(row[0].times[row[1]] / 1000, UTC)),
     ]
     points = [(one, index) for one in series.items for index in range(len(one.steps))]
-    mill.out.items(points, columns, empty="This run has no metrics." if not keys else "This run has none of these.")
+    mill.out.items(points, columns, empty="This run has no metrics.")
 
 
 @command(app, "artifacts")
@@ -300,7 +269,7 @@ def upload(mill: Session) -> None:
 
 
 def _cell(run: Run, *, column: str) -> Any:
-    return _word(cell(run, column)) if cell(run, column) is not None else None
+    return value_cell(cell(run, column)) if cell(run, column) is not None else None
 
 
 def _written(columns: str) -> list[str]:
@@ -314,32 +283,10 @@ def _mean(group: RunGroup, *, column: str) -> Any:
 
 def _compared(row: tuple[str, list[object]], *, place: int) -> Any:
     value = row[1][place]
-    return None if value is None else _word(value)
-
-
-def _origin_rows(origin: dict[str, object]) -> list[tuple[str, Any]]:
-    git = origin.get("git")
-    rows: list[tuple[str, Any]] = []
-    if isinstance(command := origin.get("command"), list):
-        rows.append(("command", shlex.join(str(part) for part in command)))
-    rows += [(key, _word(origin[key])) for key in ("host", "python") if key in origin]
-    if origin.get("image_digest"):
-        rows.append(("image", f"{origin.get('image') or 'default'} ({origin['image_digest']})"))
-    if isinstance(git, dict):
-        changed = f", {format_count(len(git['dirty']), 'file')} changed" if git.get("dirty") else ""
-        rows.append(("git", f"{git.get('commit')} ({git.get('branch') or 'detached'}{changed})"))
-    return rows
+    return None if value is None else value_cell(value)
 
 
 def _pairs(values: dict[str, float]) -> str:
     shown = [f"{key}={value:.4g}" for key, value in sorted(values.items())]
     more = [f"and {len(shown) - _MOST_PAIRS} more"] if len(shown) > _MOST_PAIRS else []
     return " ".join([*shown[:_MOST_PAIRS], *more])
-
-
-def _word(value: Any) -> Any:
-    """A value as a cell: of long texts the beginning, all of which is in --json."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return value
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"

@@ -6,12 +6,14 @@ import csv
 import json
 import re
 from collections.abc import Iterable, Sequence
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TextIO
 
 from millpond.client.credentials import resolve_target
 from millpond.client.http import Api
-from millpond.client.runs import list_runs
+from millpond.client.runs import find_run, list_runs
 from millpond.client.saved_views import find_view
 from millpond.errors import BadRequest
 from millpond.wire.runs import Run
@@ -34,17 +36,16 @@ def runs(
     sort: str | None = None,
     columns: Sequence[str] | None = None,
     view: str | None = None,
+    parent: str | None = None,
+    deleted: bool = False,
     limit: int | None = None,
 ) -> pandas.DataFrame:
     """Runs as a data frame of pandas: attributes, then a column for each parameter, metric and tag, or for `columns`.
 
-    `filter` and `sort` are written as in `mill run list`; `view`, a saved view, fills in what is left
-    out. Needs pandas: pip install 'millpond[pandas]'.
+    `filter` and `sort` are written as in `mill run list`; `view`, a saved view, fills in what is left out. `parent`
+    chooses the runs inside a run, `deleted` those in the bin. Needs pandas: pip install 'millpond[pandas]'.
     """
-    try:
-        import pandas  # noqa: PLC0415
-    except ImportError as error:
-        raise BadRequest("millpond.runs() needs pandas.", hint="Run: pip install 'millpond[pandas]'") from error
+    frames = load_pandas("millpond.runs()")
     target = resolve_target(project=project)
     with Api(target.server, target.token) as api:
         if view is not None:
@@ -54,11 +55,20 @@ def runs(
         found = list(
             list_runs(
                 api, project=target.project, experiment=experiment, filter=filter, sort=sort,
-                columns=", ".join(columns) if columns is not None else None, at_most=limit,
+                columns=", ".join(columns) if columns is not None else None, at_most=limit, deleted=deleted,
+                parent=find_run(api, target.project, parent).id if parent is not None else None,
             )
         )  # fmt: skip
     names = table_columns(found, columns)
-    return pandas.DataFrame([table_row(run, names) for run in found], columns=names)
+    return frames.DataFrame([table_row(run, names) for run in found], columns=names)
+
+
+def load_pandas(who: str) -> ModuleType:
+    """The module. BadRequest, with what to install, where it is not there."""
+    try:
+        return import_module("pandas")
+    except ImportError as error:
+        raise BadRequest(f"{who} needs pandas.", hint="Run: pip install 'millpond[pandas]'") from error
 
 
 def split_columns(text: str) -> list[str]:

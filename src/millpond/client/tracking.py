@@ -19,7 +19,7 @@ from millpond.client.http import Api
 from millpond.client.notebook import in_notebook, show_link
 from millpond.client.origin import read_origin
 from millpond.client.run import ANSWER_SECONDS, EXIT_SECONDS, Run, at_exit, is_main_process
-from millpond.client.runs import find_unfinished, get_run
+from millpond.client.runs import find_run, find_unfinished, get_run
 from millpond.client.servers import DEFAULT_SERVER
 from millpond.client.spool_sender import abandoned_spools, send_abandoned
 from millpond.client.used_data import add_taker
@@ -259,11 +259,11 @@ def log_artifacts(folder: str | os.PathLike[str], name: str = "", *, wait: bool 
 
 
 def list_artifacts(run: str, *, path: str = "", project: str | None = None) -> list[Artifact]:
-    """The files that a run has kept, or those below a folder: `path` and `size` of each."""
+    """The files that a run, by id or name, has kept, or those below a folder: `path` and `size` of each."""
     from millpond.client import artifacts  # noqa: PLC0415
 
     with _reading(project) as (api, target):
-        return list(artifacts.list_artifacts(api, target.project, run, path))
+        return list(artifacts.list_artifacts(api, target.project, find_run(api, target.project, run).id, path))
 
 
 def download_artifacts(
@@ -273,7 +273,8 @@ def download_artifacts(
     from millpond.client import artifacts  # noqa: PLC0415
 
     with _reading(project) as (api, target):
-        artifacts.download_artifacts(api, target.project, run, Path(to), path=path)
+        found = find_run(api, target.project, run)
+        artifacts.download_artifacts(api, target.project, found.id, Path(to), path=path)
     return Path(to)
 
 
