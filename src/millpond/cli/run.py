@@ -33,7 +33,7 @@ from millpond.client.runs import (
     list_runs,
 )
 from millpond.client.saved_views import find_view
-from millpond.client.spool_sender import send_abandoned
+from millpond.client.spool_sender import send_abandoned, waiting_elsewhere
 from millpond.decide.run_filter import parse_columns
 from millpond.model.quantity import format_bytes, format_count
 from millpond.wire.runs import Run, RunGroup, Series
@@ -254,18 +254,33 @@ def lineage(
 
 
 @command(app, "upload")
-def upload(mill: Session) -> None:
-    """Upload what scripts on this machine logged while the server was unreachable.
+def upload(
+    mill: Session,
+    folder: Annotated[
+        Path | None,
+        typer.Argument(help="Spool folder of another machine; all of it is uploaded.", exists=True, file_okay=False),
+    ] = None,
+    recorded_for: Annotated[
+        str | None, typer.Option("--from", metavar="URL", help="Upload runs that were recorded for this server.")
+    ] = None,
+) -> None:
+    """Upload what scripts logged while the server was unreachable.
 
     Example: mill run upload
     """
-    sent, problems = send_abandoned(mill.api, spool_dir())
+    of_this_server = "" if folder is None else None
+    sent, problems = send_abandoned(mill.api, folder or spool_dir(), recorded_for or of_this_server)
     for problem in problems:
         mill.out.warn(problem)
+    elsewhere = waiting_elsewhere(folder or spool_dir(), mill.api.base_url)
     if mill.out.as_json:
-        mill.out.json({"sent": sent, "problems": problems})
-    else:
-        mill.out.note(f"{format_count(sent, 'run')} uploaded." if sent else "Nothing to upload.")
+        mill.out.json({"sent": sent, "problems": problems, "elsewhere": dict(elsewhere)})
+        return
+    mill.out.note(f"{format_count(sent, 'run')} uploaded." if sent else "Nothing to upload.")
+    for server, count in elsewhere.items():
+        mill.out.note(
+            f"{format_count(count, 'run')} recorded for {server}. Upload here: mill run upload --from {server}"
+        )
 
 
 def _cell(run: Run, *, column: str) -> Any:

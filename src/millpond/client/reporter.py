@@ -14,7 +14,7 @@ from typing import Any
 
 from millpond.client.http import Api
 from millpond.client.spool import TOUCH_SECONDS, Spool, encode
-from millpond.client.spool_sender import REFUSED, Sender
+from millpond.client.spool_sender import REFUSED, HeldSender, Sender
 from millpond.errors import MillError
 from millpond.model.json_text import storable
 
@@ -43,7 +43,10 @@ class Reporter:
         self._is_away = False
         self._closed = threading.Event()
         self._warned: set[str] = set()
+        # Lines that the disk refused; each goes to the disk, or to the server, once.
         self._held: deque[tuple[bytes, int]] = deque(maxlen=MOST_HELD)
+        self._holding = threading.Lock()
+        self._beside = HeldSender(api, spool.header)
         self._thread = threading.Thread(target=self._send_loop, name="millpond-send", daemon=True)
         self._thread.start()
 
@@ -57,8 +60,9 @@ class Reporter:
                 self._write_held()
             self._spool.write(content, lines)
         except OSError as error:
-            self._held.append((content, lines))
-            self.warn(f"cannot write this run's reports to {self._spool.path}: {error}")
+            with self._holding:
+                self._held.append((content, lines))
+            self.warn(f"cannot write this run's reports to {self._spool.path}: {error}; they are kept in memory")
         if self._spool.is_due:
             self.wake()
 
@@ -102,11 +106,13 @@ class Reporter:
         self._finishing.set()
         self.wake()
         with self._changed:
-            self._changed.wait_for(lambda: self._spool.is_sent or self._gave_up, timeout=deadline_seconds)
+            self._changed.wait_for(lambda: self._is_sent or self._gave_up, timeout=deadline_seconds)
         self._closed.set()
         self.wake()
         self._thread.join(max(0.0, deadline - time.monotonic()))
         done = self._spool.is_sent
+        if self._held or self._beside.is_waiting:
+            self.warn("the last reports of this run are lost: the disk is full and the server is away")
         self._spool.close()
         self._sender.close()
         self._api.close()
@@ -131,9 +137,26 @@ class Reporter:
 
     def _write_held(self) -> None:
         """Lines that the disk refused, before any later one."""
-        while self._held:
-            self._spool.write(*self._held[0])
-            self._held.popleft()
+        with self._holding:
+            while self._held:
+                self._spool.write(*self._held[0])
+                self._held.popleft()
+
+    def _send_held(self) -> None:
+        """Lines that the disk refuses still: straight to the server. Nobody who logs waits for that."""
+        while self._held or self._beside.is_waiting:
+            for problem in self._beside.send(self._take_held):
+                self.warn(problem)
+
+    def _take_held(self) -> list[bytes]:
+        with self._holding:
+            taken = [content for content, _ in self._held]
+            self._held.clear()
+        return taken
+
+    @property
+    def _is_sent(self) -> bool:
+        return self._spool.is_sent and not self._held and not self._beside.is_waiting
 
     def _send_loop(self) -> None:
         failures = 0
@@ -161,6 +184,7 @@ class Reporter:
 
     def _send_waiting(self) -> None:
         self._sender.create()
+        self._send_held()
         self._spool.cut()
         for group, offset in self._spool.unsent():
             if self._closed.is_set():
@@ -186,7 +210,7 @@ class Reporter:
             self._changed.wait_for(self._finishing.is_set, timeout=pause)
 
     def _is_wanted(self) -> bool:
-        return self._closed.is_set() or self._spool.is_due or (self._finishing.is_set() and not self._spool.is_sent)
+        return self._closed.is_set() or self._spool.is_due or (self._finishing.is_set() and not self._is_sent)
 
     def _say_away(self, error: MillError) -> None:
         where = self._spool.header.server

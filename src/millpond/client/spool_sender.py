@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from millpond.client.http import Api
 from millpond.client.runs import create_run, send_batch, send_points
-from millpond.client.spool import ArtifactLines, Group, Header, read_all, read_header, remove
+from millpond.client.spool import BATCH_LINES, ArtifactLines, BatchLines, Group, Header, read_all, read_header, remove
 from millpond.errors import BadRequest, Invalid, MillError, NotFound, TooLarge
+from millpond.model.ids import new_id
 from millpond.model.series import Points
 from millpond.wire.points import encode_points
 from millpond.wire.runs import written_number
@@ -132,6 +136,33 @@ class Sender:
         return problems
 
 
+class HeldSender:
+    """Sends lines that no disk has, as a writer of their own: they have no place in the order of the spool."""
+
+    def __init__(self, api: Api, header: Header) -> None:
+        self._sender = Sender(api, replace(header, writer=new_id(16)), Path())
+        self._waiting: deque[BatchLines] = deque()
+        self._next = 0
+
+    @property
+    def is_waiting(self) -> bool:
+        """True if a try failed: what it was to send goes again before anything else, under its number."""
+        return bool(self._waiting)
+
+    def send(self, take: Callable[[], Sequence[bytes]]) -> list[str]:
+        """Send what waits, or what `take` gives; a write may hold several lines. As `Sender.send`."""
+        if not self._waiting:
+            lines = [json.loads(line) for line in b"".join(take()).splitlines()]
+            for begin in range(0, len(lines), BATCH_LINES):
+                self._waiting.append(BatchLines(self._next, lines[begin : begin + BATCH_LINES]))
+                self._next += 1
+        problems = []
+        while self._waiting:
+            problems += self._sender.send(self._waiting[0])
+            self._waiting.popleft()
+        return problems
+
+
 def batch_of(lines: Sequence[Any]) -> dict[str, Any]:
     """A `RunBatch` without its number: points as columns, of everything else the newest."""
     series: dict[str, dict[str, Any]] = {}
@@ -192,17 +223,30 @@ def send_spool(api: Api, path: Path) -> list[str]:
     return problems
 
 
-def abandoned_spools(directory: Path, server: str) -> list[Path]:
-    """Spools for `server` whose process has ended, oldest first."""
+def abandoned_spools(directory: Path, server: str | None = None) -> list[Path]:
+    """Spools for `server`, or for any, whose process has ended, oldest first."""
     found = sorted((_written_at(path), path) for path in directory.glob("*.jsonl"))
     headers = ((at, path, read_header(path)) for at, path in found)
-    return [path for at, path, header in headers if header and header.server == server and not header.is_alive(at)]
+    return [
+        path
+        for at, path, header in headers
+        if header and server in (None, header.server) and not header.is_alive(at)
+    ]  # fmt: skip
 
 
-def send_abandoned(api: Api, directory: Path) -> tuple[int, list[str]]:
-    """Send what earlier processes left; how many spools went, and what the server refused. Raises when it is away."""
+def waiting_elsewhere(directory: Path, server: str) -> Mapping[str, int]:
+    """How many abandoned spools there are for other servers than this one, by server."""
+    headers = (read_header(path) for path in abandoned_spools(directory))
+    return Counter(header.server for header in headers if header and header.server != server)
+
+
+def send_abandoned(api: Api, directory: Path, recorded_for: str | None = "") -> tuple[int, list[str]]:
+    """Send what earlier processes left; how many spools went, and what the server refused. Raises when it is away.
+
+    Those that were recorded for this server; with `recorded_for`, for that one; with None, for any.
+    """
     sent, problems = 0, []
-    for path in abandoned_spools(directory, api.base_url):
+    for path in abandoned_spools(directory, api.base_url if recorded_for == "" else recorded_for):
         try:
             problems.extend(send_spool(api, path))
             sent += 1

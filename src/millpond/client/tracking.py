@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -118,6 +118,8 @@ def _earlier_run(target: ServerTarget, name: str | None, experiment: str | None,
     """None, with a word on stderr, if there is none to go on with. An id counts though the server is away."""
     try:
         with Api(target.server, target.token, patience=0, timeout=ANSWER_SECONDS) as api:
+            # What it had not sent when it was killed counts, too.
+            _send_abandoned(api)
             if resume == "auto":
                 found = find_unfinished(api, target.project, name, experiment or DEFAULT_EXPERIMENT)
                 return _Earlier(found.id, _last_steps(found)) if found else None
@@ -332,16 +334,18 @@ def _announce(run: Run, target: ServerTarget, outer: Run | None) -> None:
 
 def _send_earlier(target: ServerTarget) -> None:
     """What earlier scripts could not send goes now, beside the new run and never in its way."""
-    directory = spool_dir()
-    if not abandoned_spools(directory, target.server):
+    if not abandoned_spools(spool_dir(), target.server):
         return
-    try:
-        with Api(target.server, target.token, patience=0, timeout=ANSWER_SECONDS) as api:
-            _, problems = send_abandoned(api, directory)
-    except (MillError, OSError):
+    with (
         # Still away: it stays where it is.
-        return
-    for problem in problems:
+        suppress(MillError, OSError),
+        Api(target.server, target.token, patience=0, timeout=ANSWER_SECONDS) as api,
+    ):
+        _send_abandoned(api)
+
+
+def _send_abandoned(api: Api) -> None:
+    for problem in send_abandoned(api, spool_dir())[1]:
         sys.stderr.write(f"millpond: {problem}\n")
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -320,6 +321,29 @@ time.sleep(60)
 """
 
 
+def test_a_full_disk_loses_nothing_while_the_server_is_there(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = millpond.init(params={"a": 1})
+    runs.wait(lambda: runs.params() == {"a": 1})
+
+    def refuse(self: Spool, content: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(Spool, "_append", refuse)
+        for step in range(3):
+            run.log_metric("loss", float(step))
+        runs.wait(lambda: runs.points("loss") == [(0, 0.0), (1, 1.0), (2, 2.0)])
+        run.log_image("dot", [[0.5]])
+    run.log_metric("loss", 3.0)
+    run.finish()
+    assert sorted(runs.points("loss")) == [(0, 0.0), (1, 1.0), (2, 2.0), (3, 3.0)]
+    said = capsys.readouterr().err
+    assert said.count("No space left on device; they are kept in memory") == 1
+    assert "the image 'dot' could not be kept" in said
+
+
 def test_kill_9_loses_nothing_that_was_logged(runs: Runs, server: FakeServer) -> None:
     server.stop()
     script = subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -333,11 +357,18 @@ def test_kill_9_loses_nothing_that_was_logged(runs: Runs, server: FakeServer) ->
     with spool.open("ab") as file:
         file.write(b'["loss",9')
     server.start()
-    with Api(server.url, "mill_token") as api:
-        assert send_abandoned(api, spool_dir()) == (1, [])
+
+    def newest(_: Received) -> dict[str, Any]:
+        """What is known when it is asked for: nothing, if the script's reports had not come by then."""
+        return {"items": [runs.shape(run_id) for run_id in runs.created], "next": None}
+
+    server.on("GET", "/runs", newest)
+    resumed = millpond.init(name="killed", resume="auto")
+    assert [resumed.id] == list(runs.created), "its reports are sent before it is looked for"
     assert runs.points("loss") == [(step, float(step)) for step in range(5000)]
     assert runs.artifacts["images/dot/3.png"].startswith(b"\x89PNG")
     assert runs.ended() == []
+    resumed.finish()
 
 
 def test_a_script_that_raises_ends_its_run_as_failed(runs: Runs) -> None:
