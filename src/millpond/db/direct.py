@@ -15,6 +15,8 @@ from sqlalchemy import Connection, Dialect, Engine
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError
 
+# A row that was asked for, or None; to be called before the transaction ends.
+Answer = Callable[[], tuple[Any, ...] | None]
 # Makes a statement, given the `insert` of the database: `ON CONFLICT` has no common form.
 Make = Callable[[Any], Any]
 
@@ -114,6 +116,16 @@ class Direct:
             return cursor.execute(compiled.text, compiled.bound(values))
         except tx.dialect.loaded_dbapi.Error as error:
             _raise(tx.dialect, compiled.text, error)
+
+    def ask(self, tx: Connection | DirectTx, values: Mapping[str, Any]) -> Answer:
+        """The first row, when it is called for: with PostgreSQL nobody waits before."""
+        cursor = self.run(tx, values)
+        if tx.dialect.name != "sqlite":
+            fetch: Answer = cursor.fetchone
+            return fetch
+        # At once: a statement whose rows are not read has to be compiled again for the next values.
+        row = cursor.fetchone()
+        return lambda: row
 
     def _for(self, dialect: Dialect) -> _Compiled:
         found = self._compiled.get(dialect.name)

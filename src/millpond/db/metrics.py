@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from sqlalchemy import Connection, bindparam, case, delete, or_, select
 
-from millpond.db.direct import Direct, DirectTx, pipelined
+from millpond.db.direct import Answer, Direct, DirectTx, pipelined
 from millpond.db.metric_columns import decode_batch, decode_chunk, encode_batch, encode_chunk
 from millpond.db.tables import metric, metric_batch, metric_chunk
 from millpond.decide.point_batch import PointBatch, batch_of
@@ -73,18 +73,18 @@ def add(tx: Connection, run: HasProject, points: Mapping[str, Points]) -> None:
         insert_batch(tx, run, merged, batch)
 
 
-def merge_summaries(tx: Connection | DirectTx, run: HasProject, batch: PointBatch) -> Sequence[Any]:
-    """Bring a batch into the summaries of its metrics: cursors, each with the id of one of them."""
+def merge_summaries(tx: Connection | DirectTx, run: HasProject, batch: PointBatch) -> Sequence[Answer]:
+    """Bring a batch into the summaries of its metrics; the id of each is the answer."""
     rows = (
         {"run_id": run.id, "project_id": run.project_id, "key": key, **_values(summary)}
         for key, summary in batch.summaries.items()
     )
-    return [_MERGE.run(tx, row) for row in rows]
+    return [_MERGE.ask(tx, row) for row in rows]
 
 
-def insert_batch(tx: Connection | DirectTx, run: HasProject, merged: Sequence[Any], batch: PointBatch) -> None:
+def insert_batch(tx: Connection | DirectTx, run: HasProject, merged: Sequence[Answer], batch: PointBatch) -> None:
     """Store the points of a batch whose summaries were merged just before."""
-    data = encode_batch([cursor.fetchone()[0] for cursor in merged], batch)
+    data = encode_batch([row[0] for answer in merged if (row := answer())], batch)
     _INSERT_BATCH.run(tx, {"run_id": run.id, "data": data})
 
 

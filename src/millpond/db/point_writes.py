@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import and_, bindparam, case, or_, select
 
 from millpond.db import metrics, runs
-from millpond.db.direct import Direct, DirectTx
+from millpond.db.direct import Answer, Direct, DirectTx
 from millpond.db.tables import job, member, placement, project, run, token, user
 from millpond.decide.point_batch import PointBatch
 from millpond.model.people import Role, TokenKind
@@ -45,15 +45,15 @@ class PointWrite:
     sequence: int
 
 
-def find_writable(tx: DirectTx, run_id: str, *, project: str, token: bytes, now: datetime) -> Any:
-    """A cursor for `writable`, to be read when all are asked for."""
+def find_writable(tx: DirectTx, run_id: str, *, project: str, token: bytes, now: datetime) -> Answer:
+    """For `writable`, to be read when all are asked for."""
     values = {"run": run_id, "project": project, "hash": token, "now": now, "used": now - _TOKEN_USED}
-    return _FIND.run(tx, values)
+    return _FIND.ask(tx, values)
 
 
-def writable(run_id: str, cursor: Any) -> WritableRun | None:
+def writable(run_id: str, answer: Answer) -> WritableRun | None:
     """None if it is not there, not this token's, not plainly running or ended, or locked by somebody else."""
-    row = cursor.fetchone()
+    row = answer()
     return None if row is None else WritableRun(run_id, row[0], RunState(row[1]), row[2])
 
 
@@ -61,10 +61,10 @@ def write_all(tx: DirectTx, writes: Sequence[PointWrite], now: datetime) -> bool
     """False if one of them has come before: then the transaction must be rolled back."""
     asked = [runs.ask_sequence(tx, one.run.id, one.writer, one.sequence) for one in writes if one.writer is not None]
     merged = [metrics.merge_summaries(tx, one.run, one.batch) for one in writes]
-    if not all(cursor.fetchone() for cursor in asked):
+    if not all(answer() for answer in asked):
         return False
-    for one, cursors in zip(writes, merged, strict=True):
-        metrics.insert_batch(tx, one.run, cursors, one.batch)
+    for one, answers in zip(writes, merged, strict=True):
+        metrics.insert_batch(tx, one.run, answers, one.batch)
         _COUNT.run(tx, {"run": one.run.id, "now": now})
     return True
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, Select, bindparam, func, select, tuple_
 
 from millpond.db import lineage
 from millpond.db.batches import batches
-from millpond.db.direct import Direct, DirectTx
+from millpond.db.direct import Answer, Direct, DirectTx
 from millpond.db.tables import job, metric_batch, project, run, run_record, run_writer
 from millpond.model.documents import from_document, to_document
 from millpond.model.job import JobState
@@ -181,12 +181,12 @@ def save_record(tx: Connection, run_id: str, value: RunRecord) -> None:
 
 def take_sequence(tx: Connection, run_id: str, writer: str, sequence: int) -> bool:
     """True if this batch is new; from now on it, and those before it, are not."""
-    return ask_sequence(tx, run_id, writer, sequence).fetchone() is not None
+    return ask_sequence(tx, run_id, writer, sequence)() is not None
 
 
-def ask_sequence(tx: Connection | DirectTx, run_id: str, writer: str, sequence: int) -> Any:
-    """A cursor that has a row if the batch is new."""
-    return _TAKE_SEQUENCE.run(tx, {"run_id": run_id, "writer": writer, "sequence": sequence})
+def ask_sequence(tx: Connection | DirectTx, run_id: str, writer: str, sequence: int) -> Answer:
+    """The same; the answer has a row if the batch is new."""
+    return _TAKE_SEQUENCE.ask(tx, {"run_id": run_id, "writer": writer, "sequence": sequence})
 
 
 def selected() -> Select[Any]:

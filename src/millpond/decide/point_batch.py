@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from millpond.decide.series import summarise, summarise_columns
-from millpond.model.point_bytes import COLUMNS, WIDTH, to_columns, unpack_columns
+from millpond.model.point_bytes import COLUMNS, WIDTH, from_columns, to_columns, unpack_columns
 from millpond.model.series import Points, Summary
 
+# Many series of so few points each are faster summarised by Python's own functions.
+_SHORT = 64
 _Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 
@@ -38,6 +41,8 @@ def packed_batch(lengths: Mapping[str, int], packed: bytes) -> PointBatch:
     """
     total = sum(lengths.values())
     shuffled = np.frombuffer(unpack_columns(packed, total), dtype=np.uint8).reshape(WIDTH, COLUMNS, total)
+    if total < _SHORT * len(lengths):
+        return replace(batch_of(_points(lengths, shuffled)), columns=packed, is_packed=True)
     steps, values = _unshuffled(shuffled[:, 0]).view("<i8"), _unshuffled(shuffled[:, 1]).view("<f8")
     summaries, begin = {}, 0
     for key, count in lengths.items():
@@ -46,6 +51,12 @@ def packed_batch(lengths: Mapping[str, int], packed: bytes) -> PointBatch:
         summaries[key] = summarise_columns(steps[begin:end], values[begin:end], times)
         begin = end
     return PointBatch(summaries, packed, is_packed=True)
+
+
+def _points(lengths: Mapping[str, int], shuffled: _Bytes) -> dict[str, Points]:
+    whole = from_columns(_unshuffled(shuffled.reshape(WIDTH, -1)).tobytes())
+    ends = accumulate(lengths.values())
+    return {key: whole.cut(end - count, end) for (key, count), end in zip(lengths.items(), ends, strict=True)}
 
 
 def _number_at(planes: _Bytes, place: int) -> int:

@@ -126,6 +126,6 @@ class _Repeated(Exception):
 
 def _find_all(tx: DirectTx, group: Sequence[LoggedPoints], now: datetime) -> list[WritableRun | None]:
     asked = [point_writes.find_writable(tx, one.run_id, project=one.project, token=one.token, now=now) for one in group]
-    found = [point_writes.writable(one.run_id, cursor) for one, cursor in zip(group, asked, strict=True)]
+    found = [point_writes.writable(one.run_id, answer) for one, answer in zip(group, asked, strict=True)]
     # The batch that folds the others takes its time: not here, where everybody waits.
     return [run if run is not None and run.unfolded + 1 < MOST_UNFOLDED else None for run in found]
