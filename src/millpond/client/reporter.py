@@ -26,6 +26,8 @@ BATCH_SECONDS = 0.5
 MOST_HELD = 10_000
 MOST_WARNINGS = 1000
 RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+# Between tries while somebody waits for the last of them.
+_MOST_PAUSE = 2.0
 
 
 class Reporter:
@@ -38,6 +40,7 @@ class Reporter:
         # Told whenever the sender has a reason to look, or has looked.
         self._changed = threading.Condition()
         self._finishing = threading.Event()
+        self._persists = False
         self._gave_up = False
         # The last try failed: nobody waits for what is to be sent.
         self._is_away = False
@@ -100,9 +103,13 @@ class Reporter:
             self.warn(f"the server refused artifacts of this run: {error.message}")
         return True
 
-    def close(self, deadline_seconds: float) -> bool:
-        """Send what can be sent in time and end the thread. False when something is left in the spool."""
+    def close(self, deadline_seconds: float, *, persists: bool = False) -> bool:
+        """Send what can be sent in time and end the thread. False when something is left in the spool.
+
+        With `persists`, a server that is away is tried again until the deadline, and not only once.
+        """
         deadline = time.monotonic() + deadline_seconds
+        self._persists = persists
         self._finishing.set()
         self.wake()
         with self._changed:
@@ -171,6 +178,7 @@ class Reporter:
                 failures, self._is_away = 0, False
             except MillError as error:
                 failures += 1
+                self._persists &= error.transient
                 self._say_away(error)
             except Exception as error:
                 # The edge of the thread: whatever happens here must never reach the training script.
@@ -200,13 +208,16 @@ class Reporter:
             if not failures:
                 self._changed.wait_for(self._is_wanted, timeout=BATCH_SECONDS)
                 return
+            pause = RETRY_SECONDS[min(failures, len(RETRY_SECONDS)) - 1]
+            if self._finishing.is_set() and self._persists:
+                self._changed.wait_for(self._closed.is_set, timeout=min(pause, _MOST_PAUSE))
+                return
             if self._finishing.is_set():
                 # The last try failed as well: the rest stays on disk for another process.
                 self._gave_up = True
                 self._changed.notify_all()
                 self._changed.wait_for(self._closed.is_set)
                 return
-            pause = RETRY_SECONDS[min(failures, len(RETRY_SECONDS)) - 1]
             self._changed.wait_for(self._finishing.is_set, timeout=pause)
 
     def _is_wanted(self) -> bool:

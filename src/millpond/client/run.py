@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from millpond.wire.lineage import LineageGraph
 
 EXIT_SECONDS = 5.0
+# A job's results count, and its token ends with it: nobody else can send them. A server that restarts is waited for.
+JOB_EXIT_SECONDS = 120.0
 ANSWER_SECONDS = 20.0
 
 log = logging.getLogger(__name__)
@@ -235,7 +237,8 @@ class Run:
         reporter = self._live()
         if not self.in_job and os.getpid() == self.owner and is_main_process():
             reporter.add(ended=state.value, ended_at=datetime.now(UTC).isoformat())
-        if not reporter.close(EXIT_SECONDS):
+        of_job = os.environ.get("MILL_RUN_ID") == self.id
+        if not reporter.close(JOB_EXIT_SECONDS if of_job else EXIT_SECONDS, persists=of_job):
             sys.stderr.write(
                 f"millpond: a part of run {self.id} could not be sent and is kept on disk; "
                 "the next millpond.init() sends it, or: mill run upload\n"

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from millpond.client.credentials import save_token, spool_dir
 from millpond.client.http import Api
 from millpond.client.spool import BatchLines, Header, Spool, encode, read_all
 from millpond.client.spool_sender import abandoned_spools, send_abandoned
+from millpond.testing.waiting import wait_until
 from tests.unit.client.fake_server import Answer, FakeServer, Received, problem
 from tests.unit.client.run_server import DEADLINE, Runs
 
@@ -230,6 +232,23 @@ def test_a_server_that_goes_away_and_comes_back_gets_everything_once_and_in_orde
     server.start()
     millpond.finish()
     assert runs.points("loss") == [(step, float(step)) for step in range(2500)]
+
+
+def test_a_job_waits_at_its_end_for_a_server_that_restarts(
+    runs: Runs, server: FakeServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("millpond.client.reporter.RETRY_SECONDS", (0.05,))
+    monkeypatch.setenv("MILL_RUN_ID", "jobrun01")
+    millpond.log_metric("loss", 1.0, step=1)
+    runs.wait(lambda: len(runs.points("loss")) == 1)
+    server.stop()
+    millpond.log_metric("loss", 0.5, step=2)
+    with ThreadPoolExecutor() as pool:
+        end = pool.submit(millpond.finish)
+        wait_until(lambda: "is not reachable" in capsys.readouterr().err, what="a first try that fails")
+        server.start()
+        end.result(DEADLINE)
+    assert runs.points("loss") == [(1, 1.0), (2, 0.5)]
 
 
 def test_a_run_without_a_server_is_sent_by_the_next_one(
