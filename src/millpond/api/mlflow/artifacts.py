@@ -107,7 +107,7 @@ def opened(call: Call, path: str) -> OpenFile:
     place = located(call, path)
     if isinstance(place, RunPlace):
         return artifacts.open_artifact(call.deps, call.actor, call.project, place.run_id, place.path)
-    return version_files.open_file(call.deps, call.project, place.model_id, place.number, place.path)
+    return version_files.open_file(call.deps, call.actor, call.project, place.model_id, place.number, place.path)
 
 
 def download(call: Call, path: str, request: Request) -> Response:

@@ -69,7 +69,7 @@ def _of_version(call: Call) -> OpenFile:
     path, name, version = safe(call.text("path")), name_of(call), version_of(call)
     with in_mlflows_words(name, version):
         found = versions.get(call.deps, call.project, name, version).version
-    return version_files.open_file(call.deps, call.project, found.dataset_id, found.number, path)
+    return version_files.open_file(call.deps, call.actor, call.project, found.dataset_id, found.number, path)
 
 
 def _of_logged_model(call: Call, model_id: str) -> OpenFile:

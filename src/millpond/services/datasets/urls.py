@@ -20,6 +20,7 @@ from millpond.services.datasets import external
 from millpond.services.datasets.external import ExternalUrl
 from millpond.services.datasets.reading import reader_of
 from millpond.services.deps import Deps
+from millpond.services.models import job_reads
 from millpond.services.people import access
 
 _READABLE = (PackState.LIVE, PackState.CONDEMNED)
@@ -70,6 +71,8 @@ def sign(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, asked: Urls
     for page_id in (*asked.pages, *asked.locators):
         check_page_id(page_id)
     check_may_know(deps, actor, commit)
+    if dataset.kind is DatasetKind.MODEL and (asked.packs or asked.external):
+        job_reads.note(deps, actor, commit.id)
     sizes = _check_belong(deps, actor, dataset, commit, asked)
     keys = ProjectKeys(dataset.project_id)
     seconds = deps.settings.url_seconds
@@ -132,7 +135,7 @@ def _is_input(tx: Connection, actor: Actor, commit: Commit) -> bool:
 
 
 def _is_model(tx: Connection, actor: Actor, commit: Commit) -> bool:
-    """A version of a model of the job's own project: scripts compare with the model that is in use."""
+    """A version of a model of the job's own project: scripts compare with the model that is in use (017)."""
     dataset = datasets.get(tx, commit.dataset_id)
     return (
         dataset is not None

@@ -7,10 +7,11 @@ from millpond.errors import NotFound
 from millpond.model.artifact import ArtifactEntry
 from millpond.model.dataset import Commit, Dataset
 from millpond.model.model import ModelVersionView
-from millpond.model.people import Project
+from millpond.model.people import Actor, Project
 from millpond.services.datasets import files, reading
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing
+from millpond.services.models import job_reads
 from millpond.services.models.models import version_views
 from millpond.services.people import access
 
@@ -32,8 +33,12 @@ def list_folder(
     return Listing(items, part.next)
 
 
-def open_file(deps: Deps, project: Project, model_id: str, number: int, path: str) -> files.OpenFile:
-    return files.open_file(deps, *_place(deps, project, model_id, number), path)
+def open_file(
+    deps: Deps, actor: Actor, project: Project, model_id: str, number: int, path: str
+) -> files.OpenFile:  # fmt: skip
+    dataset, commit = _place(deps, project, model_id, number)
+    job_reads.note(deps, actor, commit.id)
+    return files.open_file(deps, dataset, commit, path)
 
 
 def _place(deps: Deps, project: Project, model_id: str, number: int) -> tuple[Dataset, Commit]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from millpond.db import commits, lineage_steps
+from millpond.db import blobs, commits, lineage_steps
 from millpond.db import models as rows
 from millpond.errors import BadName, BadRequest, Forbidden, InUse, Invalid, NameTaken, NotFound
 from millpond.model.lineage import LineageDirection, Maker
@@ -24,12 +24,15 @@ from millpond.model.model import (
     NewModelVersion,
     VersionState,
 )
-from millpond.model.people import Role
+from millpond.model.people import Actor, ActorKind, Role
 from millpond.model.run import NewRun, RunReport
 from millpond.model.series import Points
-from millpond.services.datasets import files, reading
+from millpond.services import lineage_graph
+from millpond.services.datasets import files, reading, urls
+from millpond.services.datasets.urls import UrlsWanted
 from millpond.services.lake import collect
-from millpond.services.models import aliases, bin, comparison, models, registration, versions
+from millpond.services.lineage_graph import GraphAsked
+from millpond.services.models import aliases, bin, comparison, models, registration, version_files, versions
 from millpond.services.models.versions import VersionEdit
 from millpond.services.runs import artifacts, experiments, logged_models, reports, runs
 from tests.unit.services.world import World
@@ -276,6 +279,30 @@ def test_a_model_that_a_job_reads_is_not_deleted(world: World, run_id: str) -> N
     assert job.spec.inputs[0].env == "MILL_DATA_MODELS_CHEST"
     with pytest.raises(InUse):
         bin.delete_model(world.deps, world.maria, world.project, "chest")
+
+
+def test_a_version_that_a_job_reads_is_an_input_of_its_run(world: World, run_id: str) -> None:
+    view = register(world, FromRun(run_id, "model"))
+    job = world.submit()
+    roles = {world.project.id: Role.MEMBER}
+    actor = Actor(kind=ActorKind.PLACEMENT, name="job", placement_id="p1", job_id=job.id, roles=roles)
+    with world.deps.db.read() as tx:
+        dataset = models.find(tx, world.project, "chest").dataset
+        packs = [
+            pack for found in blobs.packs_of_pages(tx, world.project.id, [view.commit.tree]).values() for pack in found
+        ]
+    for _ in range(2):
+        assert urls.sign(world.deps, actor, dataset, view.commit, UrlsWanted(packs=packs)).packs
+        version_files.open_file(world.deps, actor, world.project, dataset.id, 1, "MLmodel")
+    asked = GraphAsked((LineageDirection.UP,), 1, 100, 100)
+    graph = lineage_graph.of_run(world.deps, world.maria, world.project, job.run_id, asked)
+    assert [link.source.id for link in graph.links] == [view.commit.id], "noted once, however often it is read"
+    elsewhere = replace(actor, roles={"another": Role.MEMBER})
+    with pytest.raises(Forbidden):
+        urls.sign(world.deps, elsewhere, dataset, view.commit, UrlsWanted(packs=packs))
+    person = register(world, FromRun(run_id, "model/data"))
+    urls.sign(world.deps, world.maria, dataset, person.commit, UrlsWanted(pages=[person.commit.tree]))
+    assert len(lineage_graph.of_run(world.deps, world.maria, world.project, job.run_id, asked).links) == 1
 
 
 def test_two_versions_are_compared(world: World, run_id: str) -> None:
