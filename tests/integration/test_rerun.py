@@ -78,11 +78,14 @@ def test_what_is_gone_is_said_and_nothing_starts(mill: Mill, shared_up: MillUp, 
     mill.ok("data", "delete", "rerun-gone", "--yes")
     failed = mill("rerun", job["run_id"])
     assert failed.code == 5
-    assert "no longer exists" in failed.err and "--data" in failed.err
+    assert "is in the bin" in failed.err and "mill data undelete rerun-gone" in failed.err
     with shared_up.client() as client:
         answer = client.post(f"/projects/default/runs/{job['run_id']}/rerun", json={})
         assert (answer.status_code, answer.json()["details"]["parts"][0]["part"]) == (409, "data")
         assert client.post(f"/projects/default/runs/{job['run_id']}/rerun", json={"sett": {}}).status_code == 422
+    mill.ok("data", "purge", "rerun-gone", "--yes")
+    purged = mill("rerun", job["run_id"]).err
+    assert "Dataset default/rerun-gone, read at" in purged and "no longer exists" in purged and "--data" in purged
     assert mill("rerun", "nothing-like-it").code == 3
 
 

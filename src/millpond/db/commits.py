@@ -53,6 +53,15 @@ def readable(tx: Connection, commit_ids: Collection[str], *, among: Collection[s
     return frozenset(tx.scalars(query))
 
 
+def in_bin(tx: Connection, commit_ids: Collection[str], *, among: Collection[str] | None) -> frozenset[str]:
+    """Those of these commits whose dataset is in the bin, as far as it is of projects `among`; None for all."""
+    query = select(commit.c.id).join(dataset, dataset.c.id == commit.c.dataset_id)
+    query = query.where(commit.c.id.in_(commit_ids), dataset.c.deleted_at.is_not(None))
+    if among is not None:
+        query = query.where(dataset.c.project_id.in_(among))
+    return frozenset(tx.scalars(query))
+
+
 def by_prefix(tx: Connection, dataset_id: str, prefix: str, *, limit: int) -> Sequence[Commit]:
     """Commits of a dataset whose id begins with these lower-case hex digits."""
     # `g` sorts behind every hex digit, so this range is the prefix, and the index serves it.

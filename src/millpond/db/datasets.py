@@ -75,6 +75,14 @@ def change(tx: Connection, dataset_id: str, **values: Any) -> None:
     tx.execute(dataset.update().where(dataset.c.id == dataset_id).values(**values))
 
 
+def living(tx: Connection, dataset_ids: Collection[str], *, among: Collection[str] | None) -> frozenset[str]:
+    """Those of these datasets that exist and are not in the bin, of projects `among`; None for all."""
+    query = select(dataset.c.id).where(dataset.c.id.in_(dataset_ids), dataset.c.deleted_at.is_(None))
+    if among is not None:
+        query = query.where(dataset.c.project_id.in_(among))
+    return frozenset(tx.scalars(query))
+
+
 def get(tx: Connection, dataset_id: str) -> Dataset | None:
     row = tx.execute(_select().where(dataset.c.id == dataset_id, _visible())).first()
     return to_dataset(row) if row else None

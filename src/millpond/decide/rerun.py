@@ -13,6 +13,7 @@ from millpond.decide import rerun_script
 from millpond.decide.command_params import find_param, set_param
 from millpond.decide.templates import unfilled
 from millpond.model.job_spec import JobInput, JobKind, JobSpec
+from millpond.model.names import MODEL_PREFIX
 from millpond.model.quantity import format_count
 from millpond.model.rerun import (
     RERUN_OF,
@@ -181,13 +182,30 @@ def _with_data(
             was = f", {own.ref} then" if own.ref and not own.commit_id.startswith(own.ref) else ""
             parts.append(_part("data", PartState.SAME, f"{own.dataset} at commit {own.commit_id[:12]}{was}."))
         else:
-            hint = f"Use another commit: mill rerun RUN --data {own.dataset}@REF"
-            text = f"Commit {own.commit_id[:12]} of {own.dataset} no longer exists, or you have no access to it."
-            parts.append(_part("data", PartState.GONE, text, hint))
+            parts.append(_lost(own, there))
     for added in left.values():
         inputs.append(added)
         parts.append(_part("data", PartState.CHANGED, f"{added.dataset}@{added.ref or 'main'} is added."))
     return replace(spec, inputs=tuple(inputs), pinned=bool(inputs)), parts
+
+
+def _lost(own: JobInput, there: StillThere) -> RerunPart:
+    """Whether it can be brought back, replaced by another commit, or only made again."""
+    another = f"mill rerun RUN --data {own.dataset}@"
+    commit = own.commit_id[:12]
+    if own.commit_id in there.in_bin:
+        noun, name = ("model", own.name.removeprefix(MODEL_PREFIX)) if _is_model(own) else ("data", own.name)
+        text = f"{own.dataset}, read at commit {commit}, is in the bin."
+        return _part("data", PartState.GONE, text, f"Restore it: mill {noun} undelete {name} --project {own.project}")
+    if own.dataset_id in there.datasets:
+        text = f"Commit {commit} of {own.dataset} no longer exists."
+        return _part("data", PartState.GONE, text, f"Use another commit: {another}REF")
+    text = f"Dataset {own.dataset}, read at commit {commit}, no longer exists, or you have no access to it."
+    return _part("data", PartState.GONE, text, f"Create a dataset of that name, then: {another}main")
+
+
+def _is_model(own: JobInput) -> bool:
+    return own.name.startswith(MODEL_PREFIX)
 
 
 def _with_params(

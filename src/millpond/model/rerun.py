@@ -87,6 +87,9 @@ class StillThere:
     """Which of the things that a run names exist, as far as the one who asks may see them."""
 
     commits: frozenset[str] = frozenset()
+    # Commits of datasets in the bin; datasets that exist, by id.
+    in_bin: frozenset[str] = frozenset()
+    datasets: frozenset[str] = frozenset()
     secrets: frozenset[str] = frozenset()
     mounts: frozenset[str] = frozenset()
     templates: frozenset[str] = frozenset()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from millpond.decide.rerun import plan
 from millpond.model.job_spec import Dependency, JobInput, JobSpec
 from millpond.model.rerun import ParamPlace, PartState, RecordedRun, RerunAsked, RerunPlan, StillThere
@@ -79,6 +81,23 @@ def test_what_is_gone_is_named_and_nothing_starts() -> None:
     assert [one.part for one in found.gone] == ["code", "environment", "place", "secret", "data"]
     assert all(one.hint for one in found.gone)
     assert states(found, "image") == ["unpinned"]
+
+
+@pytest.mark.parametrize(
+    ("there", "said", "hint"),
+    [
+        (StillThere(in_bin=frozenset({DATA})), "is in the bin", "mill data undelete xray --project vision"),
+        (
+            StillThere(datasets=frozenset({"id"})),
+            f"Commit {DATA[:12]} of vision/xray no longer",
+            "--data vision/xray@REF",
+        ),
+        (StillThere(), "Dataset vision/xray, read at", "--data vision/xray@main"),
+    ],
+)
+def test_data_that_is_gone_says_how_it_comes_back(there: StillThere, said: str, hint: str) -> None:
+    (lost,) = [one for one in plan(of_job(), RerunAsked(), there).gone if one.part == "data"]
+    assert said in lost.text and hint in (lost.hint or "")
 
 
 def test_what_is_gone_can_be_replaced() -> None:

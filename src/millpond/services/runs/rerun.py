@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from millpond.db import commits, computes, jobs, mounts, queues, run_values, runs, secrets, templates
+from millpond.db import commits, computes, datasets, jobs, mounts, queues, run_values, runs, secrets, templates
 from millpond.decide import rerun as decisions
 from millpond.errors import Conflict, Invalid
 from millpond.model.ids import new_id
@@ -84,12 +84,16 @@ def _plan(
 
 def _still_there(tx: Connection, actor: Actor, project: Project, recorded: RecordedRun) -> StillThere:
     named = {str(one.get("digest", "")) for one in recorded.inputs}
+    inputs = recorded.job.spec.inputs if recorded.job else ()
+    among = access.visible_projects(actor)
     if recorded.job is not None:
         spec, built = recorded.job.spec, recorded.job.status.environment_commit
         named |= {one.commit_id for one in spec.inputs}
         named |= {commit for commit in (spec.code_commit, spec.environment, built) if commit}
     return StillThere(
-        commits=commits.readable(tx, named, among=access.visible_projects(actor)),
+        commits=commits.readable(tx, named, among=among),
+        in_bin=commits.in_bin(tx, named, among=among),
+        datasets=datasets.living(tx, {one.dataset_id for one in inputs}, among=among),
         secrets=frozenset(secrets.names(tx, project.id)),
         mounts=frozenset(name for name, one in mounts.by_name(tx).items() if one.allows(project.id)),
         templates=frozenset({*templates.by_name(tx), *queues.by_name(tx)}),
