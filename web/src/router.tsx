@@ -13,6 +13,7 @@ import type { DatasetFilter } from "./api/datasets";
 import type { JobFilter } from "./api/jobs";
 import type { ModelFilter } from "./api/models";
 import { ApiError } from "./api/problem";
+import { comparisonQuery } from "./api/runs";
 import { sessionQuery } from "./api/session";
 import type { SearchState } from "./api/shapes";
 import { ErrorPage } from "./components/ErrorPage";
@@ -24,7 +25,7 @@ import { basePath } from "./lib/base";
 import { count, flag, oneOf, ownPath, text } from "./lib/search";
 import { USAGE_RANGES, type UsageRange } from "./pages/Cache/parts/ranges";
 import { CACHE_TABS, type CacheTab, VOLUME_TABS, type VolumeTab } from "./pages/Cache/tabs";
-import { readCompareSearch } from "./pages/Compare/tabs";
+import { idsOf, readCompareSearch } from "./pages/Compare/tabs";
 import { FLOW_RUN_TABS, FLOW_TABS, type FlowRunTab, type FlowTab } from "./pages/Flow/tabs";
 import { JOB_KINDS, JOB_STATES } from "./pages/Job/parts/states";
 import { readModelSearch, readVersionSearch } from "./pages/Model/tabs";
@@ -233,6 +234,12 @@ const compare = createRoute({
   getParentRoute: () => signedIn,
   path: "/projects/$project/runs/compare",
   validateSearch: readCompareSearch,
+  loaderDeps: ({ search }) => ({ runs: search.runs }),
+  // Asked for while the code of the page is still on its way.
+  loader: ({ params, deps }) => {
+    const ids = idsOf(deps.runs);
+    if (ids.length > 0) void queries.prefetchQuery(comparisonQuery(params.project, ids));
+  },
   component: lazyRouteComponent(() => import("./pages/Compare/Compare"), "Compare"),
 });
 

@@ -25,7 +25,7 @@ interface About {
 }
 
 /** So many points of all runs are drawn in one chart: more cannot be told apart. */
-const POINTS = 60_000;
+const POINTS = 30_000;
 /** So many series are asked for at once: what a chart needs comes before all charts have come. */
 const SERIES = 120;
 

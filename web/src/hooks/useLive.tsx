@@ -1,6 +1,6 @@
 /** Keeps what is shown true: follows the shared event stream, and polls while it is away. */
 import { createContext, type ReactNode, useContext, useEffect, useState } from "react";
-import { COMMON_TOPICS, refreshEverything, refreshTopic } from "../api/live";
+import { COMMON_TOPICS, refreshBegun, refreshEverything, refreshTopic } from "../api/live";
 import { apiAddress } from "../lib/base";
 import { LiveConnection } from "../lib/live/connection";
 import type { ToTab } from "../lib/live/messages";
@@ -29,7 +29,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
       if (message.kind === "status") setOnline(message.online);
       else if (message.kind === "reset") refreshEverything();
       else if (message.kind === "event") refreshTopic(message.topic);
-      else for (const topic of message.topics) refreshTopic(topic);
+      else refreshBegun(message.topics);
     };
     const stopListening = connection().listen(hear);
     const stopFollowing = connection().follow(COMMON_TOPICS);

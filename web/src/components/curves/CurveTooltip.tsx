@@ -27,8 +27,12 @@ export function CurveTooltip({ id, plot, curves, axis }: Props) {
   if (rows.length === 0) return null;
   const most = cursor.chart === id ? MOST_HERE : MOST_ELSEWHERE;
   const left = made.over.offsetLeft + made.valToPos(cursor.x, "x");
-  const beyond = left > made.width / 2;
-  const side = beyond ? { right: made.width - left + 10 } : { left: left + 10 };
+  // Towards the middle of the window, and never beyond its edges.
+  const inWindow = made.root.getBoundingClientRect().left + left;
+  const beyond = inWindow > window.innerWidth / 2;
+  const side = beyond
+    ? { right: made.width - left + 10, maxWidth: Math.min(300, inWindow - 20) }
+    : { left: left + 10, maxWidth: Math.min(300, window.innerWidth - inWindow - 30) };
   return (
     <div className="curve-tooltip" style={side} aria-hidden>
       <Text size="xs" c="dimmed">
