@@ -127,6 +127,18 @@ def test_problems_have_places_and_nothing_is_saved(mill: Mill, tmp_path: Path) -
     assert mill.ok("flow", "list", "--json").json["items"] == []
 
 
+@pytest.mark.parametrize("local", [[], ["--local"]])
+def test_code_and_requirements_must_lie_beside_the_file(mill: Mill, tmp_path: Path, local: list[str]) -> None:
+    path = tmp_path / "flow.yaml"
+    path.write_text(
+        "schema: millpond.flow/1\nname: f\nsteps:\n  a: {command: [x], code: ./no}\n  b: {command: [x], code: ..}\n"
+        "  c: {command: [x], environment: no.txt}\n"
+    )
+    done = mill("flow", "validate", str(path), *local, "--json")
+    assert done.code == 1
+    assert [(one["line"], one["code"]) for one in done.json] == [(4, "code"), (5, "code"), (6, "environment")]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -140,6 +152,8 @@ def test_problems_have_places_and_nothing_is_saved(mill: Mill, tmp_path: Path) -
         (["run", "f/flow.yml"], 3, "Did you mean 'flow.yaml'?"),
         (["run", "f/flow.yaml", "--local", "--only", "one"], 2, "Cannot combine --local with --only"),
         (["logs", "words#9"], 3, "words#9"),
+        (["run", "words", "--wait", "--timeout", "5"], 2, "has no unit"),
+        (["run", "words", "--timeout", "5s"], 2, "--timeout is for --wait"),
         (["cancel", "words@1"], 2, "is not a run"),
         (["validate", "words#1"], 2, "is a run, not a flow"),
         (["diff", "words@1", "words#1"], 2, "compared with a run only"),

@@ -10,6 +10,7 @@ import typer
 
 from millpond.client.flows.flow_file import FlowFile, is_file_name, read_flow_file
 from millpond.errors import BadRequest
+from millpond.model.quantity import parse_seconds
 
 FlowArgument = Annotated[
     str, typer.Argument(metavar="FILE|NAME[@VERSION]", help="Flow file (YAML or Python), or a flow of the project.")
@@ -57,3 +58,18 @@ def run_name(written: str) -> str:
     if is_file_name(written) or "@" in written:
         raise BadRequest(f"{written!r} is not a run.", hint="Name a run, like words#3. List them: mill flow runs")
     return written
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Whether to wait for a run, and for how many seconds; None: as long as it takes."""
+
+    wait: bool
+    timeout: float | None = None
+
+
+def waiting(wait: bool, timeout: str | None) -> Waiting:
+    """What --wait and --timeout say. To be read before anything is started."""
+    if timeout is not None and not wait:
+        raise BadRequest("--timeout is for --wait.", hint="Add --wait, or set `timeout` in the flow.")
+    return Waiting(wait, parse_seconds(timeout) if timeout is not None else None)

@@ -12,10 +12,12 @@ from millpond.cli.flow_arguments import (
     FlowName,
     RunArgument,
     TimeoutOption,
+    Waiting,
     WaitOption,
     file_or_name,
     flow_name,
     run_name,
+    waiting,
 )
 from millpond.cli.flow_local import run_here
 from millpond.cli.flow_watch import end_with, watch_run
@@ -82,7 +84,7 @@ def run(
 
     Example: mill flow run flow.yaml --set epochs=1 --set train.lr=0.1 --wait
     """
-    values = parse_pairs(given, "--set") or {}
+    values, until = parse_pairs(given, "--set") or {}, waiting(wait, timeout)
     found = file_or_name(flow)
     if local:
         _refuse_with_local(on=on, from_step=from_step, only=only, no_remember=no_remember)
@@ -99,7 +101,7 @@ def run(
         found = FlowName(saved.name, saved.version)
     asked = {"version": found.version, "params": values, "on": on, "from": from_step, "only": only}
     request = FlowRunCreate.model_validate({**asked, "remember": not no_remember})
-    show_started(mill, start_run(mill.api, mill.project, found.name, request), wait=wait, timeout=timeout)
+    show_started(mill, start_run(mill.api, mill.project, found.name, request), until)
 
 
 def _refuse_with_local(**options: str | bool | None) -> None:
@@ -173,7 +175,8 @@ def retry(
 
     Example: mill flow retry words#3 --from split --wait
     """
-    show_started(mill, retry_run(mill.api, mill.project, run_name(run), from_step), wait=wait, timeout=timeout)
+    until = waiting(wait, timeout)
+    show_started(mill, retry_run(mill.api, mill.project, run_name(run), from_step), until)
 
 
 @command(app, "resume")
@@ -182,10 +185,11 @@ def resume(mill: Session, run: RunArgument, wait: WaitOption = False, timeout: T
 
     Example: mill flow resume words#3 --wait
     """
+    until = waiting(wait, timeout)
     found = get_run(mill.api, mill.project, run_name(run))
     if has_ended(found):
         found = retry_run(mill.api, mill.project, found.id)
-    show_started(mill, found, wait=wait, timeout=timeout)
+    show_started(mill, found, until)
 
 
 @command(app, "approve")
@@ -210,17 +214,17 @@ def reject(mill: Session, run: RunArgument, step: Step, message: Message = "") -
     mill.out.note(f"Step {step} of {found.written} rejected.")
 
 
-def show_started(mill: Session, run: FlowRun, *, wait: bool, timeout: str | None) -> None:
-    """Print a run that was started; with `wait`, follow it to its end and exit with the matching code."""
+def show_started(mill: Session, run: FlowRun, until: Waiting) -> None:
+    """Print a run that was started; if asked to wait, follow it to its end and exit with the matching code."""
     waits = f" {run.reason}" if run.reason else ""
     mill.out.note(f"{run.written} {'started' if run.state == 'running' else run.state}.{waits}")
-    if not wait:
+    if not until.wait:
         if not mill.out.as_json and not mill.out.for_people:
             mill.out.line(run.written)
         _show_json(mill, run)
         mill.out.note(f"Show it: mill flow show {run.written}")
         return
-    ended = watch_run(mill, run, timeout=timeout)
+    ended = watch_run(mill, run, timeout=until.timeout)
     _show_json(mill, ended)
     end_with(mill, ended)
 

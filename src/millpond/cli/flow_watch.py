@@ -15,7 +15,7 @@ from millpond.cli.session import Session
 from millpond.client.flows.flow_steps import label, seconds, state_counts
 from millpond.client.flows.runs import has_ended, wait_for_run
 from millpond.model.flow_run import StepState
-from millpond.model.quantity import format_seconds, parse_seconds
+from millpond.model.quantity import format_seconds
 from millpond.wire.flows import FlowRun, FlowStep
 
 # More executions of one step are counted instead of named.
@@ -28,12 +28,11 @@ _STYLES = {
 }  # fmt: skip
 
 
-def watch_run(mill: Session, run: FlowRun, *, timeout: str | None = None) -> FlowRun:
-    """Show the run until it has ended or the time is over. Ctrl-C leaves it as it is."""
-    limit = parse_seconds(timeout) if timeout is not None else None
+def watch_run(mill: Session, run: FlowRun, *, timeout: float | None = None) -> FlowRun:
+    """Show the run until it has ended or the time (in seconds) is over. Ctrl-C leaves it as it is."""
     try:
         with _shown(mill) as seen:
-            return wait_for_run(mill.api, run.project, run.id, timeout=limit, seen=seen)
+            return wait_for_run(mill.api, run.project, run.id, timeout=timeout, seen=seen)
     except KeyboardInterrupt:
         mill.out.note(
             f"\n{run.written} goes on. Show it: mill flow show {run.written}   "

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from millpond.cli.command import command
-from millpond.cli.flow_arguments import TimeoutOption, WaitOption
+from millpond.cli.flow_arguments import TimeoutOption, WaitOption, waiting
 from millpond.cli.flow_runs import show_started
 from millpond.cli.follow import FAILED
 from millpond.cli.pairs import parse_pairs
@@ -62,7 +62,7 @@ def run(
 
     Example: mill library run resnet50 --input images=xray@main --param epochs=1 --wait
     """
-    is_folder = Path(component).is_dir()
+    is_folder, until = Path(component).is_dir(), waiting(wait, timeout)
     found = load_folder(Path(component)) if is_folder else catalog_of(mill).require(ComponentRef.parse(component))
     values = typed_params(found.component, parse_pairs(params, "--param") or {})
     given = parse_pairs(inputs, "--input") or {}
@@ -78,7 +78,7 @@ def run(
         mill.api, mill.project, found, inputs=given, params=values, brings_files=brings_files
     )  # fmt: skip
     request = FlowRunCreate(version=saved.version, on=on, remember=not no_remember)
-    show_started(mill, start_run(mill.api, mill.project, saved.name, request), wait=wait, timeout=timeout)
+    show_started(mill, start_run(mill.api, mill.project, saved.name, request), until)
 
 
 def _run_here(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from types import ModuleType
 
@@ -17,7 +18,9 @@ _MODULE = "millpond_flow_script"
 def compile_script(path: Path) -> str:
     """The YAML of the one flow that a script holds. Runs the script's own top level, as importing it does."""
     try:
-        module = load_script(path)
+        # What it prints is no part of the YAML that we print.
+        with redirect_stdout(sys.stderr):
+            module = load_script(path)
     except Exception as error:  # the user's own code may raise anything
         raise Invalid(
             f"Cannot load {path}: {type(error).__name__}: {error}", hint=f"Try: python {path.name}"

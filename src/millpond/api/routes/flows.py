@@ -48,7 +48,8 @@ async def validate_flow(
         bundle = read_bundle(body)
         if flow and not is_archive(body):
             bundle = saving.with_saved_files(deps, scope.project, flow, bundle)
-        checked = checking.check(deps, scope.actor, scope.project, bundle, with_files=len(bundle.files) > 1)
+        with_files = is_archive(body) or len(bundle.files) > 1
+        checked = checking.check(deps, scope.actor, scope.project, bundle, with_files=with_files)
         return wire.FlowProblems(problems=[wire.FlowProblem(**asdict(one)) for one in checked.problems])
 
     return await run_in_threadpool(check)

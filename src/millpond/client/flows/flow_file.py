@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from millpond.decide.flows.beside import file_problems
 from millpond.decide.flows.check import CheckedFlow, check_flow
+from millpond.decide.flows.context import FlowContext
 from millpond.decide.flows.fields import nearest
 from millpond.decide.flows.reader import read_flow
 from millpond.errors import BadRequest, Invalid, NotFound, TooLarge
@@ -49,7 +51,15 @@ class FlowFile:
 
     def check(self) -> CheckedFlow:
         """Every problem that can be found without a server."""
-        return check_flow(self.text, self.catalog.component)
+        checked = check_flow(self.text, self.catalog.component)
+        if checked.flow is None:
+            return checked
+        _, document, _ = read_flow(self.text)
+        context = FlowContext(checked.flow, document, checked.components)
+        files = {path.relative_to(self.folder).as_posix() for path in self._named(checked.flow)}
+        found = [*checked.problems, *file_problems(context, files)]
+        ordered = sorted(found, key=lambda one: (one.line, one.column, one.code, one.message))
+        return CheckedFlow(checked.flow, tuple(ordered), checked.components)
 
     def require_flow(self) -> Flow:
         """Invalid if the text is no flow at all."""
@@ -76,7 +86,7 @@ class FlowFile:
     def _named(self, flow: Flow) -> Iterator[Path]:
         for step in flow.steps.values():
             if step.kind is StepKind.COMMAND and step.code and "@" not in step.code:
-                yield from _files(self._beside(step.code, f"steps.{step.name}.code"))
+                yield from self._code(step.code)
             if step.environment:
                 tried = [self.folder / (step.code or ".") / step.environment, self.folder / step.environment]
                 yield from [path for path in tried if path.is_file() and path.is_relative_to(self.folder)][:1]
@@ -90,14 +100,11 @@ class FlowFile:
         place = str(self.folder / COMPONENTS)
         return [one for one in self.catalog.all() if one.origin == place]
 
-    def _beside(self, code: str, where: str) -> Path:
-        folder = (self.folder / code).resolve()
-        if not folder.is_relative_to(self.folder.resolve()):
-            raise BadRequest(
-                f"{where} is {code!r}, which is not below the folder of {self.path.name}.",
-                hint="Move the code next to the file, or commit it and name it as DATASET@REF.",
-            )
-        return self.folder / folder.relative_to(self.folder.resolve())
+    def _code(self, code: str) -> Iterator[Path]:
+        """The files of a code folder, if that is the folder of the file or below it."""
+        top, folder = self.folder.resolve(), (self.folder / code).resolve()
+        if folder.is_relative_to(top):
+            yield from _files(self.folder / folder.relative_to(top))
 
 
 def is_file_name(written: str) -> bool:

@@ -13,7 +13,6 @@ from typing import Any
 from millpond.client.flows.flow_file import FlowFile, problems_error
 from millpond.client.flows.local_register import MODELS, register_locally
 from millpond.client.flows.local_step import LOG, LocalStep, LocalWork
-from millpond.decide.flows.check import check_flow
 from millpond.decide.flows.context import FlowContext
 from millpond.decide.flows.given import flow_params, split_given, step_params
 from millpond.decide.flows.next_steps import StepStart, next_steps
@@ -54,7 +53,7 @@ def run_locally(file: FlowFile, *, given: Mapping[str, str], folders: Mapping[st
     Invalid with every problem if the flow cannot run. `tell` hears of every step that changed.
     """
     catalog = file.catalog
-    checked = check_flow(file.text, catalog.component)
+    checked = file.check()
     if checked.problems or checked.flow is None:
         raise problems_error(file.path, checked.problems)
     _, document, _ = read_flow(file.text)

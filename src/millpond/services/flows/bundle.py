@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from blake3 import blake3
 
+from millpond.decide.flows.beside import folder_prefix
 from millpond.decide.flows.document import read_document
 from millpond.errors import BadRequest, TooLarge
 from millpond.model.dataset import Commit, Dataset
@@ -55,7 +56,7 @@ class Bundle:
 
     def folder(self, path: str) -> Mapping[str, bytes]:
         """The files below a folder, by their paths inside it."""
-        top = "" if path in ("", ".", "./") else path.removeprefix("./").rstrip("/") + "/"
+        top = folder_prefix(path)
         return {name.removeprefix(top): data for name, data in self.files.items() if name.startswith(top)}
 
 

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from sqlalchemy import Connection
 
 from millpond.db import actors, users
+from millpond.decide.flows.beside import file_problems
 from millpond.decide.flows.check import CheckedFlow, check_flow
 from millpond.decide.flows.context import FlowContext
 from millpond.decide.flows.reader import read_flow
 from millpond.errors import BadName, Invalid
-from millpond.model.flow import Flow, FlowProblem, StepKind
+from millpond.model.flow import Flow, FlowProblem
 from millpond.model.names import DatasetRef
 from millpond.model.people import Actor, Project, Role
 from millpond.model.quantity import format_count
@@ -39,7 +40,7 @@ def check(deps: Deps, actor: Actor, project: Project, bundle: Bundle, *, with_fi
     context = FlowContext(checked.flow, document, checked.components, deps.settings.max_fan_out)
     found = [*checked.problems, *_of_publishing(context, project)]
     if with_files:
-        found += _of_files(context, bundle)
+        found += file_problems(context, bundle.files)
     with deps.db.read() as tx:
         found += _of_run_as(tx, context, actor, project)
         found += trigger_problems(tx, context, actor, project)
@@ -75,27 +76,6 @@ def _of_publishing(context: FlowContext, project: Project) -> Iterator[FlowProbl
             hint = "Publish to a dataset of the flow's own project."
             message = f"{publication.to} belongs to another project than the flow."
             yield context.problem(("publish", index, "to"), "publish", message, hint)
-
-
-def _of_files(context: FlowContext, bundle: Bundle) -> Iterator[FlowProblem]:
-    for name, step in context.flow.steps.items():
-        if step.kind is not StepKind.COMMAND:
-            continue
-        code = step.code if step.code and "@" not in step.code else None
-        if code and not bundle.folder(code):
-            hint = "Save the flow with its code: mill flow save FILE"
-            yield context.problem(("steps", name, "code"), "code", f"There are no files in {code!r}.", hint)
-        if step.environment and environment_path(bundle, step.code, step.environment) is None:
-            hint = "Put it beside flow.yaml, or into the folder of the step's code."
-            message = f"There is no file {step.environment!r}."
-            yield context.problem(("steps", name, "environment"), "environment", message, hint)
-
-
-def environment_path(bundle: Bundle, code: str | None, path: str) -> str | None:
-    """Where the requirements of a step lie: in the folder of its code, or beside `flow.yaml`."""
-    folder = (code or "").removeprefix("./").rstrip("/")
-    tried = [f"{folder}/{path}" if folder and "@" not in folder else path, path.removeprefix("./")]
-    return next((one for one in tried if one in bundle.files), None)
 
 
 def _of_run_as(tx: Connection, context: FlowContext, actor: Actor, project: Project) -> Iterator[FlowProblem]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from millpond.decide.flows.beside import environment_path
 from millpond.decide.flows.component_reader import read_component
 from millpond.decide.flows.context import FlowContext
 from millpond.decide.flows.resolving import lookup_for, resolve
@@ -25,7 +26,6 @@ from millpond.services.datasets import datasets
 from millpond.services.deps import Deps
 from millpond.services.flows import lake_files
 from millpond.services.flows.bundle import Bundle
-from millpond.services.flows.checking import environment_path
 from millpond.services.flows.lake_files import Part
 from millpond.services.flows.library import FlowLibrary, UsedComponent
 
@@ -142,7 +142,7 @@ class _Maker:
     def environment(self, step: Step) -> PinnedCommit | None:
         if step.kind is not StepKind.COMMAND or not step.environment:
             return None
-        path = environment_path(self.bundle, step.code, step.environment)
+        path = environment_path(self.bundle.files, step.code, step.environment)
         if path is None:
             raise BadRequest(f"Step {step.name!r}: there is no file {step.environment!r}.")
         return self._requirements(self.bundle.files, path)
