@@ -59,6 +59,12 @@ class TriggerList(Response):
     items: list[Trigger]
 
 
+class ScheduleTimes(Response):
+    """The next times of a schedule."""
+
+    times: list[Time]
+
+
 class TriggerSecret(Response):
     """A new secret, which is shown this once."""
 

@@ -3142,6 +3142,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/schedule-times": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Schedule Times
+         * @description When a schedule comes next, before it is saved. 400 with the reason for one that there is not.
+         */
+        get: operations["list_schedule_times"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/searches": {
         parameters: {
             query?: never;
@@ -6433,6 +6453,21 @@ export interface components {
             /** Problem */
             problem?: string | null;
             /**
+             * Recent Bytes
+             * @default 0
+             */
+            recent_bytes: number;
+            /**
+             * Recent Files
+             * @default 0
+             */
+            recent_files: number;
+            /**
+             * Recent Seconds
+             * @default 0
+             */
+            recent_seconds: number;
+            /**
              * Seconds
              * @default 0
              */
@@ -9381,6 +9416,8 @@ export interface components {
             failed_rank?: number | null;
             /** Id */
             id: string;
+            /** Image Digest */
+            image_digest?: string | null;
             /**
              * Log Bytes
              * @default 0
@@ -10580,6 +10617,14 @@ export interface components {
         SavedViews: {
             /** Items */
             items: components["schemas"]["SavedView"][];
+        };
+        /**
+         * ScheduleTimes
+         * @description The next times of a schedule.
+         */
+        ScheduleTimes: {
+            /** Times */
+            times: string[];
         };
         /**
          * Search
@@ -19237,6 +19282,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SeriesList"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_schedule_times: {
+        parameters: {
+            query: {
+                count?: number;
+                cron: string;
+                timezone?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleTimes"];
                 };
             };
             /** @description A problem */

@@ -55,6 +55,9 @@ export type FlowRun = Schemas["FlowRun"];
 export type FlowRunCreate = Schemas["FlowRunCreate"];
 export type FlowRunSummary = Schemas["FlowRunSummary"];
 export type FlowStepRun = Schemas["FlowStep"];
+export type FlowFiring = Schemas["TriggerFiring"];
+/** What starts a flow by itself; in a run, `FlowTrigger` of the wire is what started it. */
+export type FlowTrigger = Schemas["Trigger"];
 export type LibraryComponent = Schemas["LibraryComponent"];
 export type Found = Schemas["Found"];
 export type JobCreate = Partial<Schemas["JobCreate"]> & Pick<Schemas["JobCreate"], "command">;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Request, Response
@@ -11,6 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from millpond.api.access import PUBLIC, DepsOf, Member, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.api.shapes import flow_triggers as shapes
+from millpond.decide.flows.triggers.schedule import parse_schedule
 from millpond.model.flow_trigger import FiringState
 from millpond.services.deps import Deps
 from millpond.services.flows.triggers import hooks, triggers
@@ -31,6 +33,16 @@ _States = Annotated[list[FiringState] | None, Query(description="Only firings in
 def list_flow_triggers(scope: Viewer, deps: DepsOf) -> wire.TriggerList:
     """Of all flows of the project, by flow."""
     return _list(deps, triggers.list_all(deps, scope.project))
+
+
+@router.get("/schedule-times")
+def list_schedule_times(
+    scope: Viewer, deps: DepsOf, cron: Annotated[str, Query(max_length=200)],
+    timezone: Annotated[str, Query(max_length=64)] = "UTC", count: Annotated[int, Query(ge=1, le=100)] = 5,
+) -> wire.ScheduleTimes:  # fmt: skip
+    """When a schedule comes next, before it is saved. 400 with the reason for one that there is not."""
+    times = parse_schedule(cron, timezone).times(deps.clock.now())
+    return wire.ScheduleTimes(times=list(islice(times, count)))
 
 
 @router.get("/flows/{flow}/triggers")

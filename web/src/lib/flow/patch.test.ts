@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { deleteIn, deleteItem, inline, renameKey, setAll, setIn } from "./patch";
+import { appendItem, deleteIn, deleteItem, inline, renameKey, setAll, setIn } from "./patch";
 
 const FLOW = `schema: millpond.flow/1   # first
 name: chest-xray
@@ -189,5 +189,26 @@ it("puts new keys of the flow where people look for them, above the comments of 
 it("writes what goes into an empty mapping on lines of its own", () => {
   expect(setIn("name: x\nsteps: {}\n", ["steps", "a"], { dataset: "d@main" })).toBe(
     "name: x\nsteps:\n  a:\n    dataset: d@main\n",
+  );
+});
+
+it("changes one item of a list, and adds one, without touching the others", () => {
+  expect(setIn(FLOW, ["publish", "1", "to"], "val@main")).toBe(
+    FLOW.replace("to: xray-val@main", "to: val@main"),
+  );
+  expect(appendItem(FLOW, ["publish"], { to: "x@main" })).toBe(`${FLOW}  - {to: x@main}\n`);
+  expect(appendItem("name: x\nui: {}\n", ["triggers"], { type: "cron" })).toBe(
+    "name: x\ntriggers:\n  - {type: cron}\nui: {}\n",
+  );
+  const block = "triggers:\n  # nightly\n  - type: cron\n    cron: 0 3 * * *   # at three\nname: x\n";
+  expect(setIn(block, ["triggers", "0", "timezone"], "Europe/Berlin")).toBe(
+    block.replace("# at three\n", "# at three\n    timezone: Europe/Berlin\n"),
+  );
+  expect(deleteIn(block, ["triggers", "0", "cron"])).toBe(
+    "triggers:\n  # nightly\n  - type: cron\nname: x\n",
+  );
+  expect(parse(appendItem(block, ["triggers"], { type: "webhook" })).triggers).toHaveLength(2);
+  expect(appendItem("triggers: [{type: a}]\n", ["triggers"], { type: "b" })).toBe(
+    "triggers: [{type: a}, {type: b}]\n",
   );
 });

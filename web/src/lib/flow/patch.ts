@@ -6,6 +6,7 @@ import {
   isCollection,
   isMap,
   isScalar,
+  isSeq,
   type Pair,
   parseDocument,
   Scalar,
@@ -24,6 +25,12 @@ export function setIn(text: string, path: Path, value: unknown): string {
   for (let depth = 0; depth < path.length; depth++) {
     const pair = pairOf(map, path[depth] as string);
     if (!pair) return insertPair(text, map, path, depth, value);
+    const item = itemOf(pair.value, path[depth + 1]);
+    if (item) {
+      map = item;
+      depth++;
+      continue;
+    }
     const isLast = depth === path.length - 1;
     if (isLast) return replaceValue(text, map, pair, path, value);
     // An empty `{}` is written anew, so that what it gets stands on lines of its own.
@@ -32,6 +39,27 @@ export function setIn(text: string, path: Path, value: unknown): string {
     map = pair.value as Mapping;
   }
   return text;
+}
+
+/** The mapping at a place of a list; undefined where there is no list, or something else in it. */
+function itemOf(list: unknown, place: string | undefined): Mapping | undefined {
+  const item = isSeq(list) && place !== undefined ? list.items[Number(place)] : undefined;
+  return isMap(item) ? (item as Mapping) : undefined;
+}
+
+/** The text with one more item at the end of a list, which is made where it is missing. */
+export function appendItem(text: string, path: Path, value: unknown): string {
+  const list = parseDocument(text).getIn(path);
+  const last = isSeq(list) ? (list.items.at(-1) as Ranged | undefined) : undefined;
+  if (!isSeq(list) || !last?.range) return setIn(text, path, [value]);
+  if (list.flow)
+    return replaceRanges(text, [{ from: last.range[1], to: last.range[1], by: `, ${inline(value)}` }]);
+  const [start, end] = last.range;
+  const indent = (/^\s*/.exec(text.slice(lineStart(text, start))) ?? [""])[0];
+  const newline = text[end - 1] === "\n" ? end - 1 : text.indexOf("\n", end);
+  const at = newline < 0 ? text.length : newline + 1;
+  const before = text[at - 1] === "\n" ? "" : "\n";
+  return replaceRanges(text, [{ from: at, to: at, by: `${before}${indent}- ${inline(value)}\n` }]);
 }
 
 /** The text with several keys of a mapping at the top set at once: one reading of the text for all of them. */

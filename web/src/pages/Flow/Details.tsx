@@ -28,11 +28,12 @@ import { useLeaveWarning } from "./editor/useLeaveWarning";
 import { NewerVersion } from "./parts/NewerVersion";
 import { RunTable } from "./parts/RunTable";
 import { StartFlow } from "./parts/StartFlow";
+import { Triggers } from "./parts/Triggers";
 import { FLOW_TABS } from "./tabs";
 
 const route = getRouteApi("/in/projects/$project/flows/$flow");
 const ROUTE = "/projects/$project/flows/$flow";
-const NAMES = { edit: "Flow", runs: "Runs", versions: "Versions" };
+const NAMES = { edit: "Flow", runs: "Runs", triggers: "Triggers", versions: "Versions" };
 
 export function FlowDetails() {
   const place = route.useParams();
@@ -109,6 +110,7 @@ function Parts({ flow }: { flow: Flow }) {
       >
         {tab === "edit" && <Editor project={flow.project} flow={draft} saved={flow.name} isEditable />}
         {tab === "runs" && <Runs flow={flow} />}
+        {tab === "triggers" && <Triggers flow={flow} />}
         {tab === "versions" && <Versions flow={flow} />}
       </TabBar>
     </>

@@ -58,7 +58,7 @@ function Parts({ run }: { run: FlowRun }) {
   const choose = (step: string | null) =>
     void navigate({ to: ROUTE, params: place, search: { tab, step: step ?? undefined }, replace: true });
   const frame = useRef<HTMLDivElement>(null);
-  const room = useRoomBelow(frame, true);
+  const room = useRoomBelow(frame, true, `${run.state} ${run.reason}`);
   const isNarrow = useMediaQuery("(max-width: 50em)") ?? false;
   const shown = run.steps.filter((one) => one.name === selected);
   return (
@@ -159,6 +159,7 @@ function About({ run }: { run: FlowRun }) {
             params={{ project: run.project, flow: run.flow }}
             search={{ version: run.version }}
             size="sm"
+            underline="always"
           >
             version {run.version}
           </TextLink>{" "}

@@ -32,7 +32,7 @@ import {
 import { NODE_WIDTH } from "./layout";
 import { object } from "./library";
 import { edgesOf, nodesOf } from "./nodes";
-import { type PaletteItem, readDrop } from "./paletteItems";
+import { type PaletteItem, readDrop, type StepOption } from "./paletteItems";
 import { type Fits, FitsContext, StepNode, type StepNodeType } from "./StepNode";
 
 interface Props {
@@ -56,12 +56,14 @@ export interface Editing {
   onDisconnect: (edges: readonly FlowEdge[]) => void;
   onRemove: (steps: readonly string[]) => void;
   onDrop: (item: PaletteItem, at: [number, number]) => void;
+  /** A condition or a list was dropped, on a step or beside them. */
+  onOption: (option: StepOption, step: string | null) => void;
   onRefuse: (why: string) => void;
 }
 
 const TYPES = { step: StepNode };
 /** Smaller than this nobody can read a step. */
-const LEAST_ZOOM = 0.55;
+const LEAST_ZOOM = 0.7;
 const FIT = { maxZoom: 1, minZoom: LEAST_ZOOM, padding: 0.12 };
 
 export function Canvas(props: Props) {
@@ -142,6 +144,8 @@ export function Canvas(props: Props) {
         onDragOver={(event) => event.preventDefault()}
         onDrop={(event) => {
           const item = readDrop(event.dataTransfer);
+          const step = stepAt(event.clientX, event.clientY);
+          if (item?.kind === "option") return editing?.onOption(item.option, step);
           const { x, y } = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
           const at: [number, number] = [onGrid(x - NODE_WIDTH / 2), onGrid(y - 24)];
           if (item) editing?.onDrop(item, at);
@@ -274,6 +278,10 @@ function edgeBetween(one: End, other: End): Connection | null {
   const [from, to] = one.type === "source" ? [one, other] : [other, one];
   if (from.type !== "source" || to.type !== "target") return null;
   return { source: from.nodeId, sourceHandle: from.id ?? "", target: to.nodeId, targetHandle: to.id ?? "" };
+}
+
+function stepAt(x: number, y: number): string | null {
+  return document.elementFromPoint(x, y)?.closest<HTMLElement>(".react-flow__node")?.dataset.id ?? null;
 }
 
 /** A line that is let go over a step, not one of its ports, goes to the first port that fits. */

@@ -22,6 +22,7 @@ import { FlowInspector } from "./inspector/FlowInspector";
 import { StepInspector } from "./inspector/StepInspector";
 import { Palette } from "./Palette";
 import { Problems, problemsByStep, stepOf } from "./Problems";
+import type { StepOption } from "./paletteItems";
 import { Side } from "./Side";
 import { StepList } from "./StepList";
 import { Toolbar, type View } from "./Toolbar";
@@ -38,7 +39,7 @@ interface Props {
 }
 
 /** What the form beside the graph shows: a step by name, the flow's settings, or nothing. */
-type Shown = { step: string } | "settings" | null;
+type Shown = { step: string; option?: StepOption } | "settings" | null;
 
 export function Editor({ project, flow, isEditable, saved }: Props) {
   const { text, edit } = flow;
@@ -58,6 +59,7 @@ export function Editor({ project, flow, isEditable, saved }: Props) {
   const byStep = useMemo(() => problemsByStep(problems), [problems]);
   const marked = useMemo(() => problems.map((one) => one.line), [problems]);
   const selected = shown !== null && shown !== "settings" ? shown.step : null;
+  const option = shown !== null && shown !== "settings" ? shown.option : undefined;
   const step = graph.steps.find((one) => one.name === selected) ?? null;
   const select = (name: string | null) => setShown(name === null ? null : { step: name });
   const { add, arrange, copy, remove, canvas } = useFlowActions({
@@ -67,6 +69,7 @@ export function Editor({ project, flow, isEditable, saved }: Props) {
     selected,
     onSelect: select,
     onRefuse: (why) => setRefused({ why }),
+    onOption: (option, step) => setShown({ step, option }),
   });
   useUndoKeys(flow);
 
@@ -87,6 +90,7 @@ export function Editor({ project, flow, isEditable, saved }: Props) {
   const inspector =
     shown === "settings" ? (
       <FlowInspector
+        project={project}
         graph={graph}
         library={known.library}
         datasets={known.datasets}
@@ -97,7 +101,8 @@ export function Editor({ project, flow, isEditable, saved }: Props) {
       />
     ) : step ? (
       <StepInspector
-        key={step.name}
+        key={`${step.name} ${option}`}
+        option={option}
         project={project}
         step={step}
         graph={graph}

@@ -1,6 +1,14 @@
 /** What a flow is made of, to drag onto the canvas; a click or Enter adds it, too. */
-import { ScrollArea, Stack, Text, TextInput, UnstyledButton } from "@mantine/core";
-import { IconCode, IconDatabase, IconPackage, IconSearch, IconUserCheck } from "@tabler/icons-react";
+import { ScrollArea, Stack, Text, TextInput, UnstyledButton, VisuallyHidden } from "@mantine/core";
+import {
+  IconCode,
+  IconCopy,
+  IconDatabase,
+  IconHelpHexagon,
+  IconPackage,
+  IconSearch,
+  IconUserCheck,
+} from "@tabler/icons-react";
 import { type ReactNode, useState } from "react";
 import type { LibraryComponent } from "../../../api/shapes";
 import { categoryWords } from "../../Library/categories";
@@ -20,7 +28,12 @@ export function Palette({ library, datasets, onAdd }: Props) {
   const found = (text: string) => text.toLowerCase().includes(words.trim().toLowerCase());
   const components = library.filter((one) => found(`${one.name} ${one.title} ${one.category}`));
   const data = datasets.filter(found);
-  const hasOwn = { command: found("command script custom"), approval: found("approval gate") };
+  const hasOwn = {
+    command: found("command script custom"),
+    approval: found("approval gate"),
+    condition: found("condition if when"),
+    list: found("run over a list each grid fan-out"),
+  };
   return (
     <Stack gap={4} className="flow-palette" component="nav" aria-label="Palette">
       <TextInput
@@ -73,6 +86,28 @@ export function Palette({ library, datasets, onAdd }: Props) {
             />
           )}
         </Group>
+        <Group title="Conditions" isShown={hasOwn.condition || hasOwn.list}>
+          {hasOwn.condition && (
+            <Item
+              item={{ kind: "option", option: "condition" }}
+              label="Condition"
+              below="drop it on a step"
+              help="Run a step only if a comparison of values is true."
+              icon={IconHelpHexagon}
+              onAdd={onAdd}
+            />
+          )}
+          {hasOwn.list && (
+            <Item
+              item={{ kind: "option", option: "list" }}
+              label="Run over a list"
+              below="drop it on a step"
+              help="Run a step once for each value of a list or a grid."
+              icon={IconCopy}
+              onAdd={onAdd}
+            />
+          )}
+        </Group>
         {byCategory(components).map(([category, items]) => (
           <Group key={category} title={categoryWords(category)} isShown>
             {items.map(({ name, version, title, description }) => (
@@ -88,7 +123,7 @@ export function Palette({ library, datasets, onAdd }: Props) {
             ))}
           </Group>
         ))}
-        {words && data.length + components.length === 0 && !hasOwn.command && !hasOwn.approval && (
+        {words && data.length + components.length === 0 && !Object.values(hasOwn).includes(true) && (
           <Note>Nothing matches.</Note>
         )}
       </ScrollArea.Autosize>
@@ -133,11 +168,11 @@ function Item({ item, label, below, help, icon: Picture, onAdd }: ItemProps) {
       onDragStart={(event) => writeDrag(event.dataTransfer, item)}
       onClick={() => onAdd(item)}
       title={help}
-      aria-label={`Add ${label}`}
     >
       <Picture size={16} aria-hidden />
       <div>
         <Text size="sm" lh={1.3}>
+          <VisuallyHidden>Add </VisuallyHidden>
           {label}
         </Text>
         {below && (

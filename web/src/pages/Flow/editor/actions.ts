@@ -8,7 +8,7 @@ import type { Editing } from "./Canvas";
 import type { FlowText } from "./history";
 import { freePlace, layoutOf, nodeHeight, positionsOf } from "./layout";
 import { portsOf } from "./library";
-import { type PaletteItem, stepFor } from "./paletteItems";
+import { type PaletteItem, type StepOption, stepFor } from "./paletteItems";
 
 interface Given {
   flow: FlowText;
@@ -17,6 +17,8 @@ interface Given {
   selected: string | null;
   onSelect: (step: string | null) => void;
   onRefuse: (why: string) => void;
+  /** Show the part of a step's form where this is set. */
+  onOption: (option: StepOption, step: string) => void;
 }
 
 export interface FlowActions {
@@ -57,7 +59,18 @@ function actionsOf(now: { readonly current: Given }): FlowActions {
     edit(kind, (before) => placeSteps(addStep(before, name, step), new Map([...places, [name, place]])));
     select(name);
   };
+  const showOption = (option: StepOption, step: string | null) => {
+    const found = now.current.graph.steps.find((one) => one.name === step);
+    const why = !found
+      ? "Drop it on a step, or choose one first."
+      : found.kind === "dataset" || (found.kind === "approval" && option === "list")
+        ? `${option === "list" ? "A list" : "A condition"} does not belong to ${found.kind === "dataset" ? "a dataset" : "an approval"}.`
+        : null;
+    if (why) return now.current.onRefuse(why);
+    now.current.onOption(option, step as string);
+  };
   const add: FlowActions["add"] = (item, at) => {
+    if (item.kind === "option") return showOption(item.option, now.current.selected);
     const made = stepFor(item);
     insert("add", freeName(made.name, names()), made.step, at, now.current.selected);
   };
@@ -89,6 +102,7 @@ function actionsOf(now: { readonly current: Given }): FlowActions {
       onDisconnect: (edges) => edit("disconnect", (before) => edges.reduce(withoutEdge, before)),
       onRemove: remove,
       onDrop: add,
+      onOption: showOption,
       onRefuse: (why) => now.current.onRefuse(why),
     },
   };

@@ -6,7 +6,11 @@ export type PaletteItem =
   | { kind: "dataset"; dataset: string }
   | { kind: "component"; name: string; version: string }
   | { kind: "command" }
-  | { kind: "approval" };
+  | { kind: "approval" }
+  /** Nothing by itself: dropped on a step, or clicked while one is chosen. */
+  | { kind: "option"; option: StepOption };
+
+export type StepOption = "condition" | "list";
 
 const TYPE = "application/x-millpond-step";
 
@@ -21,7 +25,10 @@ export function readDrop(transfer: DataTransfer): PaletteItem | null {
 }
 
 /** The step as it is written first, and a name for it. */
-export function stepFor(item: PaletteItem): { name: string; step: Record<string, unknown> } {
+export function stepFor(item: Exclude<PaletteItem, { kind: "option" }>): {
+  name: string;
+  step: Record<string, unknown>;
+} {
   switch (item.kind) {
     case "dataset":
       return {

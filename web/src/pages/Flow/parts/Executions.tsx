@@ -17,7 +17,7 @@ export function Executions({ steps, chosen, onChoose }: Props) {
           .map(([state, count]) => `${count} ${state}`)
           .join(" · ")}
       </Text>
-      <Group gap={3} className="flow-squares">
+      <Group gap={0} className="flow-squares">
         {steps.map((step, place) => (
           <button
             key={step.index}

@@ -13,11 +13,12 @@ export function checkName(name: string, taken: readonly string[]): string | null
 interface Props {
   what: "parameter" | "output" | "list";
   taken: readonly string[];
+  isFocused?: boolean;
   onAdd: (name: string) => void;
 }
 
 /** A field whose name becomes one more of something. */
-export function AddNamed({ what, taken, onAdd }: Props) {
+export function AddNamed({ what, taken, isFocused = false, onAdd }: Props) {
   const [name, setName] = useState("");
   const wrong = name ? checkName(name, taken) : null;
   const add = () => {
@@ -28,6 +29,7 @@ export function AddNamed({ what, taken, onAdd }: Props) {
   return (
     <TextInput
       size="xs"
+      autoFocus={isFocused}
       aria-label={`Name of a new ${what}`}
       placeholder={`Add ${what === "output" ? "an" : "a"} ${what}: its name`}
       value={name}

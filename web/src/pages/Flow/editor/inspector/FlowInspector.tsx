@@ -1,18 +1,19 @@
 /** What belongs to the flow as a whole: its parameters, limits, defaults, what it publishes, who it runs as. */
 import { ActionIcon, Autocomplete, Group, NumberInput, Select, Stack, Title, Tooltip } from "@mantine/core";
 import { IconX } from "@tabler/icons-react";
-import type { ReactNode } from "react";
 import type { LibraryComponent } from "../../../../api/shapes";
 import type { FlowGraph } from "../../../../lib/flow/graph";
-import { deleteItem, setIn } from "../../../../lib/flow/patch";
+import { appendItem, deleteItem } from "../../../../lib/flow/patch";
 import { object } from "../library";
 import { publishable } from "../references";
 import { FlowParams } from "./FlowParams";
+import { FlowTriggers } from "./FlowTriggers";
 import { Part } from "./Part";
 import { SettledInput } from "./SettledInput";
 import { checkDuration } from "./values";
 
 export interface FlowForm {
+  project: string;
   graph: FlowGraph;
   library: readonly LibraryComponent[];
   datasets: readonly string[];
@@ -21,8 +22,6 @@ export interface FlowForm {
   set: (path: readonly string[], value: unknown) => void;
   change: (kind: string, edit: (text: string) => string) => void;
   onClose: () => void;
-  /** Further parts: the triggers. */
-  children?: ReactNode;
 }
 
 export function FlowInspector(form: FlowForm) {
@@ -46,7 +45,7 @@ export function FlowInspector(form: FlowForm) {
         onSettle={(text) => set(["description"], text || undefined)}
       />
       <FlowParams {...form} />
-      {form.children}
+      <FlowTriggers {...form} />
       <Publications {...form} />
       <Limits {...form} />
       <Defaults {...form} />
@@ -54,17 +53,11 @@ export function FlowInspector(form: FlowForm) {
   );
 }
 
-function Publications({ graph, library, datasets, isEditable, change }: FlowForm) {
+function Publications({ graph, library, datasets, isEditable, set, change }: FlowForm) {
   const publish = Array.isArray(graph.value.publish) ? graph.value.publish.map(object) : [];
   const outputs = publishable(graph, library);
   const write = (index: number, key: "output" | "to", value: string) =>
-    change(`publish-${index}-${key}`, (text) =>
-      setIn(
-        text,
-        ["publish"],
-        publish.map((one, place) => (place === index ? { ...one, [key]: value } : one)),
-      ),
-    );
+    set(["publish", String(index), key], value);
   return (
     <Part
       title="Publish after the run"
@@ -122,7 +115,7 @@ function Publications({ graph, library, datasets, isEditable, change }: FlowForm
           onChange={(output) =>
             output &&
             change("publish", (text) =>
-              setIn(text, ["publish"], [...publish, { output, to: `${nameOf(output)}@main` }]),
+              appendItem(text, ["publish"], { output, to: `${nameOf(output)}@main` }),
             )
           }
         />

@@ -1,15 +1,5 @@
 /** Parameters of the flow: the form that the Run button shows. */
-import {
-  ActionIcon,
-  Group,
-  NumberInput,
-  Paper,
-  Select,
-  Stack,
-  Text,
-  TextInput,
-  Tooltip,
-} from "@mantine/core";
+import { ActionIcon, Group, NumberInput, Paper, Select, Stack, Text, Tooltip } from "@mantine/core";
 import { IconTrash } from "@tabler/icons-react";
 import { deleteIn, setIn } from "../../../../lib/flow/patch";
 import { renameParam } from "../../../../lib/flow/steps";
@@ -131,12 +121,13 @@ function OneParam({ name, graph, isEditable, set, change }: FlowForm & { name: s
             onSettle={(text) => put("choices", text.trim() ? readList(text) : undefined)}
           />
         )}
-        <TextInput
+        <SettledInput
           size="xs"
           label="Help"
+          isLive
           disabled={!isEditable}
-          value={String(param.help ?? "")}
-          onChange={(event) => put("help", event.currentTarget.value || undefined)}
+          written={String(param.help ?? "")}
+          onSettle={(text) => put("help", text || undefined)}
         />
       </Stack>
     </Paper>

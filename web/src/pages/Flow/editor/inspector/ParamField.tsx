@@ -1,5 +1,5 @@
 /** One parameter as the field that its type asks for. A reference (`${…}`) is always text. */
-import { NumberInput, Select, Switch, TextInput } from "@mantine/core";
+import { NumberInput, Select, Switch } from "@mantine/core";
 import type { ReactNode } from "react";
 import type { ComponentParam } from "../../../../api/shapes";
 import { SettledInput } from "./SettledInput";
@@ -102,10 +102,11 @@ export function ParamField({ param, value, disabled, onChange, action }: Props) 
     );
   }
   return (
-    <TextInput
+    <SettledInput
       {...common}
-      value={writeValue(value)}
-      onChange={(event) => onChange(event.currentTarget.value || undefined)}
+      isLive
+      written={writeValue(value)}
+      onSettle={(text) => onChange(text || undefined)}
       rightSection={action}
     />
   );

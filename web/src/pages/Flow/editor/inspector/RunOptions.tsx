@@ -82,13 +82,13 @@ function Where({ step, places, isEditable, change }: StepForm) {
   );
 }
 
-function WhenAndAfter({ step, graph, library, isEditable, set }: StepForm) {
+function WhenAndAfter({ step, graph, library, isEditable, option, set }: StepForm) {
   const condition = bareCondition(step.value.when);
   const after = Array.isArray(step.value.after) ? step.value.after.map(String) : [];
   return (
     <Part
       title="Condition and order"
-      isOpen={Boolean(condition) || after.length > 0}
+      isOpen={option === "condition" || Boolean(condition) || after.length > 0}
       told={[condition && `if ${condition}`, after.length > 0 && `after ${after.join(", ")}`]
         .filter(Boolean)
         .join(" · ")}
@@ -96,6 +96,7 @@ function WhenAndAfter({ step, graph, library, isEditable, set }: StepForm) {
       <SettledInput
         size="xs"
         label="Only if"
+        autoFocus={option === "condition"}
         description="Compare with == != < <= > >=, join with and, or, not."
         placeholder="steps.check.outputs.accuracy >= 0.8"
         classNames={{ input: "mono" }}
@@ -126,7 +127,7 @@ function WhenAndAfter({ step, graph, library, isEditable, set }: StepForm) {
   );
 }
 
-function Each({ step, graph, library, isEditable, set }: StepForm) {
+function Each({ step, graph, library, isEditable, option, set }: StepForm) {
   const { each } = step.value;
   const lists = object(each);
   const isOneList = typeof each === "string";
@@ -136,7 +137,7 @@ function Each({ step, graph, library, isEditable, set }: StepForm) {
   return (
     <Part
       title="Run over a list"
-      isOpen={each !== undefined}
+      isOpen={option === "list" || each !== undefined}
       told={each === undefined ? "once" : isOneList ? "a list" : names.join(" × ")}
     >
       {isOneList && (
@@ -176,7 +177,12 @@ function Each({ step, graph, library, isEditable, set }: StepForm) {
         </Text>
       )}
       {!isOneList && isEditable && (
-        <AddNamed what="list" taken={names} onAdd={(name) => set(["each", name], [1, 2])} />
+        <AddNamed
+          what="list"
+          isFocused={option === "list"}
+          taken={names}
+          onAdd={(name) => set(["each", name], [1, 2])}
+        />
       )}
     </Part>
   );

@@ -1,6 +1,7 @@
-/** A field that changes the flow when it is left or Enter is pressed: what is half typed is nobody's value yet. */
+/** A field that changes the flow when it is left, Enter is pressed or, if `isLive`, typing pauses: reading a large flow anew
+ *  for each letter would make typing slow. */
 import { Textarea, TextInput, type TextInputProps } from "@mantine/core";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 
 interface Props extends Omit<TextInputProps, "value" | "onChange" | "error"> {
   /** As the flow has it. */
@@ -10,15 +11,27 @@ interface Props extends Omit<TextInputProps, "value" | "onChange" | "error"> {
   check?: (text: string) => string | null;
   /** Several lines. */
   isLong?: boolean;
+  /** What is half typed is a value, too. */
+  isLive?: boolean;
 }
 
-export function SettledInput({ written, onSettle, check, isLong = false, ...rest }: Props) {
+const PAUSE_MS = 350;
+
+export function SettledInput({ written, onSettle, check, isLong = false, isLive = false, ...rest }: Props) {
   const [text, setText] = useState(written);
   useEffect(() => setText(written), [written]);
   const wrong = text === written ? null : (check?.(text) ?? null);
   const settle = () => {
     if (wrong === null && text !== written) onSettle(text);
   };
+  const newest = useRef(settle);
+  newest.current = settle;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each letter begins the pause anew
+  useEffect(() => {
+    if (!isLive) return;
+    const timer = setTimeout(() => newest.current(), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [isLive, text]);
   const common = {
     ...rest,
     value: text,

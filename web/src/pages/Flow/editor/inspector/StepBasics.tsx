@@ -1,5 +1,5 @@
 /** What a step is: a dataset, a component, a command or an approval. */
-import { Autocomplete, SegmentedControl, Select, Stack, Text, TextInput } from "@mantine/core";
+import { Autocomplete, SegmentedControl, Select, Stack, Text } from "@mantine/core";
 import { shellLine } from "../../../../lib/names";
 import { commandWords } from "../../../../lib/shell";
 import { componentOf, object } from "../library";
@@ -132,14 +132,15 @@ function ApprovalBasics({ step, isEditable, set }: StepForm) {
 function CommandBasics({ step, isEditable, set }: StepForm) {
   const words = Array.isArray(step.value.command) ? step.value.command.map(String) : [];
   const text = (label: string, key: string, placeholder: string, description?: string) => (
-    <TextInput
+    <SettledInput
       size="xs"
       label={label}
       description={description}
       placeholder={placeholder}
       disabled={!isEditable}
-      value={String(step.value[key] ?? "")}
-      onChange={(event) => set([key], event.currentTarget.value || undefined)}
+      isLive
+      written={String(step.value[key] ?? "")}
+      onSettle={(given) => set([key], given || undefined)}
     />
   );
   return (
