@@ -153,3 +153,60 @@ steps:
     assert (run["state"], states(run)) == ("cancelled", {"slow": "cancelled"})
     with pytest.raises(ProcessLookupError):
         os.kill(int((open_path / "b").read_text()), 0)
+
+
+STREAM = """
+import os, fsspec
+place = os.environ["MILL_INPUT_WORDS"]
+assert place.startswith("mill://"), place
+with fsspec.open(f"{place}/words.txt", "rt") as file:
+    print(file.read())
+"""
+
+
+def test_a_dataset_that_is_not_cached_is_read_through_an_address(
+    shared_up: MillUp, client: httpx.Client, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    mill = Mill(shared_up, capfd, tmp_path)
+    folder = tmp_path / "streamed-e2e"
+    folder.mkdir()
+    (folder / "words.txt").write_text("read from the lake\n")
+    mill.ok("data", "init", cwd=folder)
+    mill.ok("data", "sync", cwd=folder)
+    text = """schema: millpond.flow/1
+name: streamed-e2e
+steps:
+  words: {dataset: streamed-e2e, cached: no}
+  read: {command: [python, read.py], code: ./steps, inputs: {words: "${steps.words}"}}
+"""
+    save(client, text, {"steps/read.py": STREAM})
+    run = ended(client, start(client, "streamed-e2e"))
+    assert run["state"] == "succeeded", run
+    assert client.get(f"{HERE}/jobs/{steps(run)['read']['job']}/log").text == "read from the lake\n\n"
+    caches = client.get("/caches", params={"limit": 1000}).json()["items"]
+    assert "streamed-e2e" not in {one["dataset"] for one in caches}
+
+
+def test_a_component_of_the_library_runs_with_its_own_code(
+    shared_up: MillUp, client: httpx.Client, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    mill = Mill(shared_up, capfd, tmp_path)
+    folder = tmp_path / "images-e2e"
+    for label in ("cat", "dog"):
+        (folder / label).mkdir(parents=True)
+        for number in range(4):
+            (folder / label / f"{number}.png").write_text(f"{label} {number}")
+    mill.ok("data", "init", cwd=folder)
+    mill.ok("data", "sync", cwd=folder)
+    text = """schema: millpond.flow/1
+name: split-e2e
+steps:
+  images: {dataset: images-e2e}
+  split: {component: split@1, inputs: {data: "${steps.images}"}, params: {val_size: 0.25, seed: 7}}
+"""
+    save(client, text)
+    run = ended(client, start(client, "split-e2e"))
+    assert run["state"] == "succeeded", run
+    split = steps(run)["split"]
+    assert (split["outputs"]["train_files"], split["outputs"]["val_files"]) == (6, 2)
+    assert split["component"].startswith("split@1.") and len(split["digest"]) == 64

@@ -66,6 +66,16 @@ def next_steps(context: FlowContext, state: FlowRunState, *, max_fan_out: int = 
     return FlowDecision(starts, changed, waits, _ended(flow, steps, waits, state, starts))
 
 
+def with_started(state: FlowRunState, starts: Sequence[StepStart]) -> FlowRunState:
+    """The state once these have been started."""
+    places = {(start.run.step, start.run.index) for start in starts}
+    steps = {
+        name: tuple(replace(run, state=StepState.QUEUED) if (name, run.index) in places else run for run in runs)
+        for name, runs in state.steps.items()
+    }
+    return replace_steps(state, steps)
+
+
 def replace_steps(state: FlowRunState, steps: Mapping[str, tuple[StepRun, ...]]) -> FlowRunState:
     return FlowRunState(state.run_id, state.params, steps, state.trigger_commit, state.is_cancelled)
 

@@ -42,6 +42,20 @@ def ensure_cached_for_job(
         return [_ensure(tx, volume, commit_id, job_id=job_id, by=requested_by, now=now) for commit_id in commits]
 
 
+def cache_ahead(
+    tx: Connection, *, now: datetime, requested_by: str, commits: Sequence[str], volume_id: str
+) -> list[CachedView]:
+    """Begin fills of commits that a job will need. Nothing is leased: it is there, or on its way, when the job comes.
+
+    Raises as `ensure_cached_for_job` does.
+    """
+    with tx.begin_nested():
+        volume = volumes.lock(tx, volume_id)
+        if volume is None:
+            raise NotFound("The volume no longer exists.", noun="volume", name=volume_id)
+        return [_begin(tx, volume, commit_id, by=requested_by, now=now) for commit_id in commits]
+
+
 def lease_for_job(tx: Connection, job_id: str, cached_ids: Sequence[str], *, now: datetime) -> None:
     """Promise that these are not evicted until `release_for_job`. Leasing again changes nothing."""
     for cached_id in cached_ids:
@@ -61,6 +75,12 @@ def _ensure(tx: Connection, volume: Volume, commit_id: str, *, job_id: str, by: 
     found = caches.find(tx, volume.id, commit_id)
     if found and found.cached.state is CachedState.FAILED and now - found.cached.requested_at < RETRY_AFTER:
         return found
+    begun = _begin(tx, volume, commit_id, by=by, now=now)
+    lease_for_job(tx, job_id, [begun.cached.id], now=now)
+    return begun
+
+
+def _begin(tx: Connection, volume: Volume, commit_id: str, *, by: str, now: datetime) -> CachedView:
     size = caches.size_of(tx, commit_id)
     if size is None:
         raise NotFound(f"Commit {commit_id[:8]} no longer exists.", noun="commit", name=commit_id)
@@ -68,7 +88,6 @@ def _ensure(tx: Connection, volume: Volume, commit_id: str, *, job_id: str, by: 
     begun = begin_fill(tx, volume, size, requested_by=by, now=now)
     if begun.started:
         count_miss(tx, begun.cached.cached, now)
-    lease_for_job(tx, job_id, [begun.cached.cached.id], now=now)
     return begun.cached
 
 

@@ -6,35 +6,28 @@ so a server that is killed goes on where it was, and several servers do the same
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from logging import getLogger
 
-from sqlalchemy import Connection
-from sqlalchemy.exc import IntegrityError
-
-from millpond.db import actors, flow_runs, flows, projects, users
-from millpond.db.batches import batches
+from millpond.db import flow_runs, flows, projects
 from millpond.decide.flows.context import FlowContext
-from millpond.decide.flows.next_steps import FlowDecision, StepStart, next_steps
+from millpond.decide.flows.next_steps import FlowDecision, next_steps, with_started
 from millpond.decide.flows.reader import read_flow
-from millpond.errors import Forbidden, MillError
+from millpond.errors import MillError
 from millpond.model.flow import StepKind
-from millpond.model.flow_run import FlowRun, FlowRunPhase, FlowRunState, FlowStep, StepRun, StepState
+from millpond.model.flow_run import FlowRun, FlowRunPhase, FlowStep, StepRun, StepState
 from millpond.model.ids import new_id
-from millpond.model.job import Job
-from millpond.model.people import SYSTEM, Actor, Project
+from millpond.model.people import SYSTEM
 from millpond.services.deps import Deps
-from millpond.services.flows import actions, publishing, remembering, settling, starting
+from millpond.services.flows import publishing, settling, starting
+from millpond.services.flows.loaded_run import LoadedRun, Stale, guarded
 from millpond.services.flows.pins import Pins
-from millpond.services.flows.step_files import encoded, to_run
-from millpond.services.flows.step_jobs import StepMaker, StepWork, is_action
+from millpond.services.flows.prefetching import Prefetching
+from millpond.services.flows.start_steps import starter_of
 from millpond.services.flows.triggers import firing
 from millpond.services.flows.triggers.noticing import notice_end
 from millpond.services.jobs import jobs as job_service
-from millpond.services.jobs import submit_many
-from millpond.services.jobs.submit_many import CheckedJob
 
 logger = getLogger(__name__)
 
@@ -42,35 +35,6 @@ logger = getLogger(__name__)
 _TRIES = 5
 # Decisions that follow from each other in one round: steps that are remembered end at once.
 _ROUNDS = 1_000
-# Jobs of one transaction: it keeps others from writing.
-_AT_ONCE = 100
-
-
-class Stale(Exception):
-    """The run was changed by somebody else since it was loaded."""
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A run as it was when it was read."""
-
-    run: FlowRun
-    project: Project
-    rows: Sequence[FlowStep]
-    context: FlowContext
-
-    @property
-    def state(self) -> FlowRunState:
-        steps: dict[str, tuple[StepRun, ...]] = {}
-        for row in self.rows:
-            steps[row.step] = (*steps.get(row.step, ()), to_run(row))
-        run = self.run
-        return FlowRunState(run.id, run.params, steps, run.trigger.commit, run.cancelled_by is not None)
-
-    @property
-    def by_place(self) -> Mapping[tuple[str, int], FlowStep]:
-        """By step and index."""
-        return {(row.step, row.index): row for row in self.rows}
 
 
 class FlowRounds:
@@ -79,6 +43,7 @@ class FlowRounds:
     def __init__(self, deps: Deps) -> None:
         self._deps = deps
         self._contexts: dict[str, FlowContext] = {}
+        self._prefetching = Prefetching(deps)
 
     def run_once(self, now: datetime) -> None:
         """Settle jobs that ended, then decide for every run that is due."""
@@ -113,7 +78,7 @@ class FlowRounds:
                 if stale >= _TRIES:
                     return  # it stays due
 
-    def _load(self, run_id: str) -> Loaded | None:
+    def _load(self, run_id: str) -> LoadedRun | None:
         with self._deps.db.read() as tx:
             run = flow_runs.get(tx, run_id)
             if run is None or run.phase.is_finished:
@@ -124,15 +89,16 @@ class FlowRounds:
         if version is not None:
             self._contexts[run_id] = _context(self._deps, run, version.text)
         assert project is not None  # runs have a foreign key
-        return Loaded(run, project, rows, self._contexts[run_id])
+        return LoadedRun(run, project, rows, self._contexts[run_id])
 
     def _forget_ended(self) -> None:
         if self._contexts:
             with self._deps.db.read() as tx:
                 living = set(flow_runs.living_ids(tx))
             self._contexts = {run_id: one for run_id, one in self._contexts.items() if run_id in living}
+            self._prefetching.forget(living)
 
-    def _step(self, loaded: Loaded, now: datetime) -> bool:
+    def _step(self, loaded: LoadedRun, now: datetime) -> bool:
         """One decision, carried out. True if another may follow from it."""
         deps, run = self._deps, loaded.run
         if run.phase is FlowRunPhase.QUEUED and run.cancelled_by is None:
@@ -146,7 +112,12 @@ class FlowRounds:
             _end(deps, loaded, decision, now)
             return False
         loaded = _apply_changes(deps, loaded, decision, now)
-        return _start_all(deps, loaded, decision.starts, now)
+        starter = starter_of(deps, loaded, now)
+        starter.start_all(decision.starts)
+        if decision.waits and starter.actor is not None and not starter.any_ended:
+            state = with_started(loaded.state, decision.starts)
+            self._prefetching.look(starter.maker, starter.actor, state, now)
+        return starter.any_ended
 
 
 def _context(deps: Deps, run: FlowRun, text: str) -> FlowContext:
@@ -156,17 +127,7 @@ def _context(deps: Deps, run: FlowRun, text: str) -> FlowContext:
     return FlowContext(flow, document, components, deps.settings.max_fan_out)
 
 
-def guarded(tx: Connection, run: FlowRun, **changes: object) -> FlowRun:
-    """Change the run if it is as it was read; Stale otherwise."""
-    current = flow_runs.lock(tx, run.id)
-    if current is None or current.revision != run.revision:
-        raise Stale
-    changed = replace(current, **changes)  # type: ignore[arg-type]
-    flow_runs.save(tx, changed)
-    return replace(changed, revision=changed.revision + 1)
-
-
-def _let_in(deps: Deps, loaded: Loaded, now: datetime) -> bool:
+def _let_in(deps: Deps, loaded: LoadedRun, now: datetime) -> bool:
     """A run that waits for others begins when there is room for it."""
     limit = loaded.context.flow.concurrency.limit
     with deps.db.write() as tx:
@@ -181,7 +142,7 @@ def _let_in(deps: Deps, loaded: Loaded, now: datetime) -> bool:
     return True
 
 
-def _expire(deps: Deps, loaded: Loaded, now: datetime) -> bool:
+def _expire(deps: Deps, loaded: LoadedRun, now: datetime) -> bool:
     """Approvals that nobody gave in time have failed."""
     over = [row for row in loaded.rows if row.ended_at is None and row.expires_at and row.expires_at <= now]
     if over:
@@ -194,7 +155,7 @@ def _expire(deps: Deps, loaded: Loaded, now: datetime) -> bool:
     return bool(over)
 
 
-def _apply_changes(deps: Deps, loaded: Loaded, decision: FlowDecision, now: datetime) -> Loaded:
+def _apply_changes(deps: Deps, loaded: LoadedRun, decision: FlowDecision, now: datetime) -> LoadedRun:
     """Write what the decision changed. The run stays due until what may start has been started."""
     new, known = _rows(loaded, decision, now)
     due = bool(decision.starts)
@@ -210,7 +171,7 @@ def _apply_changes(deps: Deps, loaded: Loaded, decision: FlowDecision, now: date
     return replace(loaded, run=run, rows=[*(saved.get(row.id, row) for row in loaded.rows), *new])
 
 
-def _rows(loaded: Loaded, decision: FlowDecision, now: datetime) -> tuple[list[FlowStep], list[FlowStep]]:
+def _rows(loaded: LoadedRun, decision: FlowDecision, now: datetime) -> tuple[list[FlowStep], list[FlowStep]]:
     """Rows that are new, and known ones that changed."""
     by_place = loaded.by_place
     new: list[FlowStep] = []
@@ -226,7 +187,7 @@ def _rows(loaded: Loaded, decision: FlowDecision, now: datetime) -> tuple[list[F
     return new, known
 
 
-def _new_row(loaded: Loaded, run: StepRun, now: datetime) -> FlowStep:
+def _new_row(loaded: LoadedRun, run: StepRun, now: datetime) -> FlowStep:
     step = loaded.context.flow.steps[run.step]
     timeout = step.approval.timeout_seconds if step.approval else 0
     return FlowStep(
@@ -244,114 +205,7 @@ def _new_row(loaded: Loaded, run: StepRun, now: datetime) -> FlowStep:
     )
 
 
-def _start_all(deps: Deps, loaded: Loaded, starts: Sequence[StepStart], now: datetime) -> bool:
-    """Start what may start, many in one transaction. True if steps ended by that, so that others may follow."""
-    maker = StepMaker(deps, loaded.project, loaded.run, loaded.context, Pins.of(loaded.run.pins))
-    starter = _Starter(deps, loaded, maker, _actor_of(deps, loaded.run), now)
-    left = len(starts)
-    for batch in batches(starts, _AT_ONCE):
-        left -= len(batch)
-        starter.start(batch, due=left > 0)
-    return starter.any_ended
-
-
-@dataclass(slots=True)
-class _Starter:
-    """Starts steps of one run, batch after batch."""
-
-    deps: Deps
-    loaded: Loaded
-    maker: StepMaker
-    # Whose jobs they are; None once they have no role any more.
-    actor: Actor | None
-    now: datetime
-    any_ended: bool = False
-
-    def start(self, starts: Sequence[StepStart], *, due: bool) -> None:
-        """`due`: more of them follow."""
-        works: list[tuple[FlowStep, StepWork]] = []
-        ended: list[FlowStep] = []
-        by_place, state = self.loaded.by_place, self.loaded.state
-        for start in starts:
-            row = by_place[start.run.step, -1 if start.run.index is None else start.run.index]
-            inputs = {name: encoded(given) for name, given in start.inputs.items()}
-            row = replace(row, inputs=inputs, params=start.params, attempts=row.attempts + 1, reason="")
-            made = self._work(row, start, state)
-            if isinstance(made, FlowStep):
-                ended.append(made)
-            else:
-                works.append((row, made))
-        self._submit(works, ended, due=due)
-
-    def _work(self, row: FlowStep, start: StepStart, state: FlowRunState) -> StepWork | FlowStep:
-        """What to submit; or the step as it ended, because the server did it or it cannot run."""
-        run, context = self.loaded.run, self.loaded.context
-        try:
-            if is_action(context, context.flow.steps[row.step]):
-                return actions.carry_out(self.deps, self.loaded.project, run, self.maker, row, start, self.now)
-            if self.actor is None:
-                raise Forbidden(f"{run.created_by} no longer has access to project {run.project}.")
-            return self.maker.work(start, state)
-        except MillError as error:
-            if error.transient:
-                raise
-            return _failed(row, error, self.now)
-
-    def _submit(self, works: Sequence[tuple[FlowStep, StepWork]], ended: list[FlowStep], *, due: bool) -> None:
-        """Submit jobs and note them with their steps in one transaction."""
-        loaded, deps, now = self.loaded, self.deps, self.now
-        checked, refused = self._check(works)
-        ended = [*ended, *refused]
-        made: Sequence[Job] = ()
-        try:
-            with deps.db.write() as tx:
-                found = remembering.look(tx, loaded.run, self.maker, [(row, work) for row, work, _ in checked], now)
-                ended += found.remembered
-                run = guarded(tx, loaded.run, due=due or bool(ended))
-                chosen = [one for one in checked if one[0].id in found.execute]
-                if chosen and self.actor is not None:
-                    made = submit_many.insert(tx, self.actor, loaded.project, [job for _, _, job in chosen], now)
-                started = [_started(row, work, job, now) for (row, work, _), job in zip(chosen, made, strict=True)]
-                flow_runs.save_steps(tx, [*ended, *found.waiting, *started])
-        except IntegrityError as error:  # somebody submitted a job of the name
-            logger.info("flow_step_waits run=%s reason=%s", loaded.run.id, error.orig)
-            raise Stale from error
-        self.any_ended = self.any_ended or bool(ended)
-        self.loaded = replace(loaded, run=run)
-        if made:
-            submit_many.announce(deps, made, now)
-        starting.announce(deps, run, "steps")
-
-    def _check(
-        self, works: Sequence[tuple[FlowStep, StepWork]]
-    ) -> tuple[list[tuple[FlowStep, StepWork, CheckedJob]], list[FlowStep]]:
-        """All at once; if one is refused, each alone, so that only it fails."""
-        if self.actor is None or not works:
-            return [], []
-        try:
-            jobs = submit_many.check(self.deps, self.actor, self.loaded.project, [work.job for _, work in works])
-            return [(row, work, job) for (row, work), job in zip(works, jobs, strict=True)], []
-        except MillError as error:
-            if error.transient:
-                raise
-            if len(works) == 1:
-                return [], [_failed(works[0][0], error, self.now)]
-        each = [self._check([one]) for one in works]
-        return [one for good, _ in each for one in good], [one for _, bad in each for one in bad]
-
-
-def _failed(row: FlowStep, error: MillError, now: datetime) -> FlowStep:
-    reason = f"{error.message} {error.hint}" if error.hint else error.message
-    return replace(row, state=StepState.FAILED, reason=reason, started_at=now, ended_at=now)
-
-
-def _started(row: FlowStep, work: StepWork, job: Job, now: datetime) -> FlowStep:
-    return replace(
-        row, state=StepState.QUEUED, params=work.params, job_id=job.id, memo_key=work.memo_key, started_at=now
-    )  # fmt: skip
-
-
-def _stop_jobs(deps: Deps, loaded: Loaded) -> None:
+def _stop_jobs(deps: Deps, loaded: LoadedRun) -> None:
     """Ask for the end of every job of the run. Those that are being stopped already are left alone."""
     who = replace(SYSTEM, name=loaded.run.cancelled_by or "")
     for row in loaded.rows:
@@ -362,7 +216,7 @@ def _stop_jobs(deps: Deps, loaded: Loaded) -> None:
                 logger.info("flow_job_not_stopped job=%s reason=%s", row.job_id, error.message)
 
 
-def _end(deps: Deps, loaded: Loaded, decision: FlowDecision, now: datetime) -> None:
+def _end(deps: Deps, loaded: LoadedRun, decision: FlowDecision, now: datetime) -> None:
     """The run is over: what it publishes is published first, with the rights that `run_as` has now."""
     assert decision.ended is not None
     state, reason = decision.ended
@@ -389,11 +243,3 @@ def _end(deps: Deps, loaded: Loaded, decision: FlowDecision, now: datetime) -> N
     deps.events.wake(starting.TOPIC)
     if noticed or run.trigger.backfill_id is not None:
         deps.events.wake(firing.TOPIC)
-
-
-def _actor_of(deps: Deps, run: FlowRun) -> Actor | None:
-    """Who the run's jobs belong to; None once they have no role any more."""
-    with deps.db.read() as tx:
-        user = users.find(tx, run.created_by)
-        actor = actors.of_user(tx, user) if user is not None and user.disabled_at is None else None
-    return actor if actor is not None and actor.role_in(run.project_id) is not None else None

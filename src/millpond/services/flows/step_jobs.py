@@ -85,6 +85,13 @@ class StepMaker:
             self._memo_key(step, pinned, spec, inputs, start) if remembers else None,
         )
 
+    def ahead(self, step: Step, inputs: Mapping[str, Files | list[Files]], state: FlowRunState) -> JobSpec:
+        """What the step will ask for, as far as it can be said before its turn: where it runs, and these inputs."""
+        component = self.context.component(step)
+        command = component.command if component else step.command
+        made = {name: self._input(step, name, given) for name, given in inputs.items()}
+        return self._spec(step, component, made, command, lookup_for(state, {}))
+
     def params(self, step: Step, component: Component | None, given: Mapping[str, Any]) -> dict[str, Any]:
         """Defaults of the component, what the flow says, what the run sets; each of its type."""
         own = self.run.options.step_params.get(step.name, {})

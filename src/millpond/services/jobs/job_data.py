@@ -20,6 +20,8 @@ from millpond.decide.score import DATA_SPACE, LOCALITY
 from millpond.errors import DoesNotFit, MillError, NotFound, NotReady, VolumeProblem
 from millpond.model.cached_state import CachedState
 from millpond.model.job import Job, JobState, PlacementState
+from millpond.model.job_spec import JobSpec
+from millpond.model.people import Actor, Project
 from millpond.model.quantity import format_bytes
 from millpond.model.volume import Volume
 from millpond.services.caches import job_caches
@@ -27,7 +29,7 @@ from millpond.services.caches.access import announce
 from millpond.services.caches.admission import differences
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes, snapshot
-from millpond.services.jobs.snapshot import commits_of
+from millpond.services.jobs.snapshot import commits_of, commits_of_spec
 from millpond.services.places.geography import rule_of
 
 logger = getLogger(__name__)
@@ -80,6 +82,26 @@ def prefetch(deps: Deps, job: Job, now: datetime) -> None:
     node = likely_node(world.queued(job), world.nodes.values(), world.zones, fill_price=fill_price)
     if node is not None:
         begin_fills(deps, job, world.volumes.get(node.compute_id, ()), now)
+
+
+def prefetch_ahead(deps: Deps, spec: JobSpec, actor: Actor, project: Project, now: datetime) -> None:
+    """Start to fetch the data of a job that will be submitted, where it is likely to run. WAITS if there is no room."""
+    wanted = commits_of_spec(spec)
+    if not wanted:
+        return
+    price = deps.settings.fill_price
+    with deps.db.read() as tx:
+        world = snapshot.load(tx, now, wanted, rule_of(deps.settings), price)
+    queued = snapshot.queued_job("", spec, wanted, world.sizes, project_id=project.id, project=project.name)
+    node = likely_node(queued, world.nodes.values(), world.zones, fill_price=price)
+    candidates = world.volumes.get(node.compute_id, ()) if node else ()
+    if not candidates:
+        return
+    differences.prepare(deps, wanted)
+    with deps.db.write() as tx:
+        volume = _most_there_first(tx, candidates, wanted)[0]
+        found = job_caches.cache_ahead(tx, now=now, requested_by=actor.name, commits=wanted, volume_id=volume.id)
+    announce(deps, found)
 
 
 @dataclass(frozen=True, slots=True)

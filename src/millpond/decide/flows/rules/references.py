@@ -24,13 +24,44 @@ def name_what_exists(flow: FlowContext) -> Iterator[FlowProblem]:
 
 def in_text_are_scalars(flow: FlowContext) -> Iterator[FlowProblem]:
     for placed, ref in flow.refs:
-        if placed.text.exact is not None:
+        if placed.text.exact is not None and not _is_text(placed):
             continue
         kind = flow.type_of(ref)
         if ref.kind in (RefKind.STEP, RefKind.OUTPUTS) or kind in COMMIT_TYPES or kind in ("list", "json"):
             what = kind if kind and ref.kind is not RefKind.OUTPUTS else "list"
             hint = "Use it alone, as an input or parameter."
             yield flow.problem(placed.path, "not-scalar", f"{ref} is a {what}: it cannot be part of a text.", hint)
+
+
+def files_are_inputs(flow: FlowContext) -> Iterator[FlowProblem]:
+    """Files are no values: they have no place in parameters, and no step runs over them."""
+    for placed, ref in flow.refs:
+        if placed.text.exact is None or not placed.step or placed.path[2] not in ("params", "each"):
+            continue
+        if ref.kind is RefKind.STEP or flow.type_of(ref) in COMMIT_TYPES:
+            hint = "Pass files under 'inputs'."
+            yield flow.problem(placed.path, "type", f"{ref} stands for files, not for a value.", hint)
+
+
+def datasets_are_known_at_the_start(flow: FlowContext) -> Iterator[FlowProblem]:
+    """A dataset is fixed to a commit before anything runs."""
+    for placed, ref in flow.refs:
+        if placed.step and placed.path[2] == "dataset" and (ref.step or ref.name == "run.id"):
+            hint = "Use ${params.…} or ${trigger.commit}; outputs of steps are inputs without a dataset step."
+            message = f"{ref} is not known when the run starts, and the dataset is fixed then."
+            yield flow.problem(placed.path, "dataset", message, hint)
+
+
+def components_are_written_out(flow: FlowContext) -> Iterator[FlowProblem]:
+    for placed, ref in flow.refs:
+        if placed.step and placed.path[2] in ("component", "environment"):
+            message = f"{placed.path[2]} cannot be chosen by {ref}: versions are fixed when the flow is saved."
+            yield flow.problem(placed.path, "value", message, "Write its name.")
+
+
+def _is_text(placed: Placed) -> bool:
+    """True where a single reference is a text, too: a word of a command, a name."""
+    return bool(placed.step) and placed.path[2] not in ("inputs", "params", "each")
 
 
 def _what_is_missing(flow: FlowContext, placed: Placed, ref: Ref) -> tuple[str, str] | None:
