@@ -23,6 +23,8 @@ class CheckedFlow:
     flow: Flow | None
     problems: tuple[FlowProblem, ...]
     components: Mapping[str, Component]
+    # What the rules looked at; None where there is no flow.
+    context: FlowContext | None = None
 
 
 def check_flow(text: str, find: FindComponent, *, max_fan_out: int = MAX_FAN_OUT) -> CheckedFlow:
@@ -34,7 +36,7 @@ def check_flow(text: str, find: FindComponent, *, max_fan_out: int = MAX_FAN_OUT
     context = FlowContext(flow, document, components, max_fan_out)
     problems += [problem for rule in RULES for problem in rule(context)]
     ordered = sorted(set(problems), key=lambda one: (one.line, one.column, one.code, one.message))
-    return CheckedFlow(flow, tuple(ordered), components)
+    return CheckedFlow(flow, tuple(ordered), components, context)
 
 
 def _components(flow: Flow, find: FindComponent) -> dict[str, Component]:

@@ -68,11 +68,15 @@ class FlowContext:
     @cached_property
     def texts(self) -> tuple[Placed, ...]:
         """Every text that may hold references, as far as it can be read."""
-        return tuple(found for found in self._scan() if isinstance(found, Placed))
+        return tuple(found for found in self._scanned if isinstance(found, Placed))
 
     @cached_property
     def unreadable(self) -> tuple[FlowProblem, ...]:
-        return tuple(found for found in self._scan() if isinstance(found, FlowProblem))
+        return tuple(found for found in self._scanned if isinstance(found, FlowProblem))
+
+    @cached_property
+    def _scanned(self) -> tuple[Placed | FlowProblem, ...]:
+        return tuple(self._scan())
 
     @cached_property
     def refs(self) -> tuple[tuple[Placed, Ref], ...]:

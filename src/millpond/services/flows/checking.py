@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from sqlalchemy import Connection
 
@@ -10,7 +11,6 @@ from millpond.db import actors, users
 from millpond.decide.flows.beside import file_problems
 from millpond.decide.flows.check import CheckedFlow, check_flow
 from millpond.decide.flows.context import FlowContext
-from millpond.decide.flows.reader import read_flow
 from millpond.errors import BadName, Invalid
 from millpond.model.flow import Flow, FlowProblem
 from millpond.model.names import DatasetRef
@@ -34,10 +34,9 @@ def check(deps: Deps, actor: Actor, project: Project, bundle: Bundle, *, with_fi
     """Every problem of a flow. `with_files`: the code beside it must be there, too."""
     library = library_of(deps, project, bundle)
     checked = check_flow(bundle.text, library.component, max_fan_out=deps.settings.max_fan_out)
-    if checked.flow is None:
+    context = checked.context
+    if context is None:
         return checked
-    _, document, _ = read_flow(bundle.text)
-    context = FlowContext(checked.flow, document, checked.components, deps.settings.max_fan_out)
     found = [*checked.problems, *_of_publishing(context, project)]
     if with_files:
         found += file_problems(context, bundle.files)
@@ -45,7 +44,7 @@ def check(deps: Deps, actor: Actor, project: Project, bundle: Bundle, *, with_fi
         found += _of_run_as(tx, context, actor, project)
         found += trigger_problems(tx, context, actor, project)
     ordered = sorted(found, key=lambda one: (one.line, one.column, one.code, one.message))
-    return CheckedFlow(checked.flow, tuple(ordered), checked.components)
+    return replace(checked, problems=tuple(ordered))
 
 
 def require_valid(checked: CheckedFlow) -> Flow:

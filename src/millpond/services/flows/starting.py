@@ -15,7 +15,6 @@ from millpond.decide.flows.check import check_flow
 from millpond.decide.flows.context import FlowContext
 from millpond.decide.flows.fields import nearest
 from millpond.decide.flows.given import flow_params, split_given, step_params
-from millpond.decide.flows.reader import read_flow
 from millpond.errors import BadRequest, Conflict
 from millpond.model.flow import Flow, WhenBusy
 from millpond.model.flow_run import (
@@ -67,8 +66,8 @@ def start(deps: Deps, actor: Actor, project: Project, name: str, asked: StartRun
     library = checking.library_of(deps, project, bundle)
     checked = check_flow(version.text, library.component, max_fan_out=deps.settings.max_fan_out)
     flow = checking.require_valid(checked)
-    _, document, _ = read_flow(version.text)
-    context = FlowContext(flow, document, checked.components, deps.settings.max_fan_out)
+    context = checked.context
+    assert context is not None  # a valid flow has one
     earlier = _earlier(deps, saved, context, asked.options)
     own, of_steps = split_given(flow, asked.params)
     params = flow_params(flow, {**(earlier.run.params if earlier else {}), **own})
