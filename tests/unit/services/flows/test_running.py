@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from millpond.errors import BadRequest, Conflict, Forbidden, NotFound
+from millpond.errors import BadRequest, Conflict, Forbidden, InUse, NotFound
 from millpond.model.flow_run import RunTrigger
 from millpond.model.job import JobState
-from millpond.services.flows import control
+from millpond.services.flows import control, saving
 from millpond.testing.builders_data import a_commit, the_admin
 from tests.unit.services.flows.running import Flows
 
@@ -280,3 +280,36 @@ def test_what_started_a_run_is_kept_and_can_be_used(flows: Flows) -> None:
     run = flows.start(text, trigger=RunTrigger("commit", "xray@main", commit.id))
     assert run.row.trigger.type == "commit" and run.job("a").spec.command == ("a", commit.id)
     assert run.job("a").spec.inputs[0].commit_id == commit.id
+
+
+def test_what_the_flow_says_for_every_step_holds_unless_the_step_says_otherwise(flows: Flows) -> None:
+    text = """
+defaults: {retries: 2, timeout: 1h, priority: 5}
+steps:
+  a: {command: [a]}
+  b: {command: [b], retries: 0, timeout: 1m, priority: -1}
+"""
+    run = flows.start(text)
+    asked = [run.job(step).spec for step in "ab"]
+    assert [(one.retries, one.timeout_seconds, one.priority) for one in asked] == [(2, 3600, 5), (0, 60, -1)]
+
+
+def test_jobs_with_long_names_are_told_apart(flows: Flows) -> None:
+    flow, step = "f" * 63, "s" * 60
+    text = f"steps:\n  {step}-a: {{command: [a], each: {{n: [1, 2]}}}}\n  {step}-b: {{command: [b]}}\n"
+    run = flows.start(text, name=flow)
+    names = flows.job_names()
+    assert len(set(names)) == 3 and all(len(name) <= 63 and "-1-" in name for name in names)
+    assert run.end(f"{step}-a[0]", f"{step}-a[1]", f"{step}-b").state == "succeeded"
+
+
+def test_runs_of_a_flow_that_was_removed_can_still_be_looked_at(flows: Flows) -> None:
+    run = flows.start("steps:\n  a: {command: [a]}\n")
+    with pytest.raises(InUse, match="f#1"):
+        saving.remove(flows.deps, flows.world.maria, flows.project, "f")
+    run.end("a")
+    saving.remove(flows.deps, flows.world.maria, flows.project, "f")
+    assert run.states == {"a": "succeeded"} and run.state == "succeeded"
+    again = flows.start("steps:\n  b: {command: [b]}\n")
+    assert again.row.number == 1 and again.row.flow_id != run.row.flow_id
+    assert again.job("b").name == "f-1-b"
