@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from millpond.client.recorded_run import get_run as get_run
     from millpond.client.rerun import rerun as rerun
     from millpond.client.run import Run as Run
+    from millpond.client.run_import.importing import import_mlflow as import_mlflow
+    from millpond.client.run_import.importing import import_tensorboard as import_tensorboard
     from millpond.client.run_tables import runs as runs
     from millpond.client.searching import search as search
     from millpond.client.submitting import submit as submit
@@ -64,6 +66,8 @@ __all__ = [
     "find",
     "finish",
     "get_run",
+    "import_mlflow",
+    "import_tensorboard",
     "init",
     "lineage",
     "list_artifacts",
@@ -105,6 +109,8 @@ _HOMES = {
     "get_run": "recorded_run",
     "models": "model",
     "register_model": "model",
+    "import_mlflow": "run_import.importing",
+    "import_tensorboard": "run_import.importing",
     "lineage": "lineage",
     "rerun": "rerun",
     "runs": "run_tables",

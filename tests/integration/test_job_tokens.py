@@ -116,9 +116,9 @@ def test_the_first_run_that_an_mlflow_script_creates_is_the_jobs_own(world: Worl
     ("method", "path", "body", "status"),
     [
         ("GET", "runs/get?run_id=run00001", None, 200),
-        ("POST", "runs/log-metric", {"run_id": "run00001", "key": "m", "value": 1}, 200),
+        ("POST", "runs/log-metric", {"run_id": "run00001", "key": "m", "value": 1, "timestamp": 1}, 200),
         ("GET", "runs/get?run_id=run00002", None, 404),
-        ("POST", "runs/log-metric", {"run_id": "run00002", "key": "m", "value": 1}, 404),
+        ("POST", "runs/log-metric", {"run_id": "run00002", "key": "m", "value": 1, "timestamp": 1}, 404),
         ("GET", "metrics/get-history-bulk?run_id=run00002&metric_key=m", None, 404),
         ("POST", "runs/search", {"experiment_ids": ["0"]}, 403),
         ("POST", "experiments/update", {"experiment_id": "1", "new_name": "x"}, 403),

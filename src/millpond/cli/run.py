@@ -15,6 +15,7 @@ from millpond.cli.lineage_tree import show_graph
 from millpond.cli.output import Column
 from millpond.cli.progress import Meter, tell
 from millpond.cli.run_arguments import Columns, Experiment, Filter, Limit, RunId, RunIds, Sort
+from millpond.cli.run_import import add_import_commands
 from millpond.cli.run_show import value_cell
 from millpond.cli.run_views import add_view_commands
 from millpond.cli.session import Session
@@ -44,6 +45,7 @@ _MOST_PAIRS = 8
 app = typer.Typer()
 app.registered_commands += run_changes.app.registered_commands + run_show.app.registered_commands
 add_view_commands(app)
+add_import_commands(app)
 
 
 @command(app, "list")
