@@ -13,6 +13,7 @@ import pytest
 
 import millpond
 from millpond.testing.up import MillUp, environment
+from millpond.testing.waiting import wait_until
 from tests.integration.cli import Mill
 
 TRAIN = """
@@ -83,9 +84,12 @@ def test_what_is_gone_is_said_and_nothing_starts(mill: Mill, shared_up: MillUp, 
         answer = client.post(f"/projects/default/runs/{job['run_id']}/rerun", json={})
         assert (answer.status_code, answer.json()["details"]["parts"][0]["part"]) == (409, "data")
         assert client.post(f"/projects/default/runs/{job['run_id']}/rerun", json={"sett": {}}).status_code == 422
-    mill.ok("data", "purge", "rerun-gone", "--yes")
-    purged = mill("rerun", job["run_id"]).err
-    assert "Dataset default/rerun-gone, read at" in purged and "no longer exists" in purged and "--data" in purged
+    replaced = mill.ok("rerun", job["run_id"], "--code", str(tmp_path), "--dry-run", "--json").json
+    assert (replaced["parts"][0]["part"], replaced["parts"][0]["state"]) == ("code", "changed")
+    assert not replaced["can_start"], "its data is still gone"
+    wait_until(lambda: mill("data", "purge", "rerun-gone", "--yes").code == 0, what="its cached commit to be cleared")
+    said = mill("rerun", job["run_id"]).err
+    assert "Dataset default/rerun-gone, read at" in said and "no longer exists" in said and "--data" in said
     assert mill("rerun", "nothing-like-it").code == 3
 
 

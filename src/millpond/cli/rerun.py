@@ -64,10 +64,10 @@ def rerun(
     )
     replacing = Replacing(code, requirements, packages)
     if dry_run:
-        _show_plan(mill, plan_rerun(mill.api, mill.project, found.id, asked))
+        _show_plan(mill, plan_rerun(mill.api, mill.project, found.id, asked, replacing))
         return
     if not mill.out.as_json:
-        _say_parts(mill, plan_rerun(mill.api, mill.project, found.id, asked))
+        _say_parts(mill, plan_rerun(mill.api, mill.project, found.id, asked, replacing))
     made = rerun_run(mill.api, mill.project, found.id, asked, replacing, mill.out.note)
     _attend(mill, made, follow=follow, wait=wait)
 

@@ -18,7 +18,8 @@ from millpond.client.paths import run_path
 from millpond.client.runs import find_run, get_run
 from millpond.client.submitting import Submitted
 from millpond.errors import BadRequest
-from millpond.wire.rerun import GitCode, Rerun, RerunAsked
+from millpond.model.rerun import PartState
+from millpond.wire.rerun import GitCode, Rerun, RerunAsked, RerunPart
 
 # A temporary folder is where code that was sent came from: its name means nothing to anybody.
 _CODE_HINT = "Send the code of a folder instead: mill rerun RUN --code DIR"
@@ -33,9 +34,30 @@ class Replacing:
     packages: bool | None = None
 
 
-def plan_rerun(api: Api, project: str, run: str, asked: RerunAsked) -> Rerun:
-    """What making the run (an id) again comes to; nothing is submitted."""
-    return _ask(api, project, run, asked.model_copy(update={"dry_run": True}))
+def plan_rerun(
+    api: Api, project: str, run: str, asked: RerunAsked, replacing: Replacing | None = None
+) -> Rerun:  # fmt: skip
+    """What making the run (an id) again comes to; nothing is submitted, and what is replaced is not sent."""
+    found = _ask(api, project, run, asked.model_copy(update={"dry_run": True}))
+    return _as_replaced(found, replacing) if replacing else found
+
+
+def _as_replaced(found: Rerun, replacing: Replacing) -> Rerun:
+    """The plan as it would be with the code and requirements sent: what they replace may be gone."""
+    told = {
+        **({"code": f"The code in {replacing.code.resolve()}."} if replacing.code else {}),
+        **({"environment": f"The requirements in {replacing.requirements}."} if replacing.requirements else {}),
+    }
+    kept = [part for part in found.parts if part.part not in told]
+    sent = [RerunPart(part=name, state=PartState.CHANGED, text=text) for name, text in told.items()]
+    return found.model_copy(
+        update={
+            "parts": [*sent, *kept],
+            "can_start": all(part.state is not PartState.GONE for part in kept),
+            "git": None if replacing.code else found.git,
+            "packages": [] if replacing.requirements else found.packages,
+        }
+    )
 
 
 def rerun_run(
