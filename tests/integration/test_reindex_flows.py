@@ -10,6 +10,7 @@ from millpond.model.people import Role
 from millpond.services.flows import saving, starting
 from millpond.services.flows.bundle import FILE, Bundle
 from millpond.services.flows.starting import StartRun
+from millpond.services.flows.triggers import triggers
 from millpond.services.lake import reindex
 from millpond.testing.builders_data import a_commit, an_actor, the_project
 from millpond.testing.server import SECRET
@@ -21,6 +22,7 @@ description: %s
 steps:
   raw: {dataset: xray}
   use: {command: [python, use.py], code: ./steps, inputs: {data: "${steps.raw}"}}
+triggers: [{type: cron, cron: "0 3 * * *"}]
 """
 
 
@@ -52,6 +54,8 @@ def test_flows_and_their_versions_come_back(tmp_path: Path) -> None:
             (one.number, one.digest, one.commit_id, one.text, 2, "maria") for one in (saved[2], saved[0])
         ]
         assert saving.bundle_of(deps, project, versions[1]).files["steps/use.py"] == b"print()"
+
+        assert [one.trigger.settings for one in triggers.list_all(deps, project)] == [{"cron": "0 3 * * *"}]
 
         robin = an_actor(deps, "robin", default=Role.MEMBER)
         run = starting.start(deps, robin, project, "words", StartRun(version=1))

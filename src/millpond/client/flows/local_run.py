@@ -91,6 +91,9 @@ class _Runner:
         lookup = lookup_for(self._state(), {})
         for name, step in self._datasets():
             folder = folders.get(name)
+            if folder is None and name in self._context.optional_datasets:
+                self._steps[name] = (StepRun(name, state=StepState.SKIPPED, reason="No folder was given for it."),)
+                continue
             if folder is None or not folder.is_dir():
                 what = f"{folder} is not a folder" if folder else f"dataset {resolve(step.dataset, lookup)} is not here"
                 raise BadRequest(

@@ -91,6 +91,18 @@ class FlowContext:
                 found[placed.step].add(ref.step)
         return {name: frozenset(needed & self.flow.steps.keys()) for name, needed in found.items()}
 
+    @cached_property
+    def optional_datasets(self) -> frozenset[str]:
+        """Dataset steps that may be missing: every step that reads them takes them as an optional input."""
+        found: dict[str, bool] = {}
+        for placed, ref in self.refs:
+            step, reader = self.flow.steps.get(ref.step), self.flow.steps.get(placed.step)
+            if step is not None and step.kind is StepKind.DATASET:
+                is_input = reader is not None and placed.path[2:3] == ("inputs",)
+                is_optional = is_input and reader is not None and placed.path[3] in reader.optional_inputs
+                found[step.name] = found.get(step.name, True) and is_optional
+        return frozenset(name for name, is_optional in found.items() if is_optional)
+
     def refs_of(self, step: str) -> Sequence[tuple[Placed, Ref]]:
         return self._refs_by_step.get(step, ())
 

@@ -1,4 +1,4 @@
-"""The model of a table: numbers are scaled, texts become one column per value. Every column is an input of its own."""
+"""The model of a table: texts become one column per value, linear models get scaled numbers. Columns are inputs."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ def make_model(rows: pd.DataFrame, *, is_class: bool, params: SimpleNamespace) -
     """An untrained model for such rows."""
     numbers = [name for name in rows.columns if _is_number(rows[name])]
     texts = [name for name in rows.columns if name not in numbers]
+    # Trees only compare: scaled numbers would fall on the other side of a limit in single precision.
+    scaling = [StandardScaler()] if params.algorithm == "linear" else []
     columns = [
-        ("numbers", make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), numbers),
+        ("numbers", make_pipeline(SimpleImputer(strategy="median"), *scaling), numbers),
         ("texts", OneHotEncoder(handle_unknown="ignore", sparse_output=False), texts),
     ]
     used = [one for one in columns if one[2]]

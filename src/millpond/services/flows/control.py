@@ -105,10 +105,12 @@ def _reset(
     if from_step is not None and from_step not in context.flow.steps:
         raise BadRequest(f"The flow has no step {from_step!r}.", hint=nearest(from_step, context.flow.steps))
     anew = graph.from_here(context.needs, from_step) if from_step else set()
-    anew -= {name for name, step in context.flow.steps.items() if step.kind is StepKind.DATASET}
     again: list[FlowStep] = []
     gone: list[FlowStep] = []
+    datasets = {name for name, step in context.flow.steps.items() if step.kind is StepKind.DATASET}
     for row in rows:
+        if row.step in datasets:
+            continue  # pinned when the run started
         if row.step in anew or (row.state is StepState.SKIPPED and row.reason != NOT_PART):
             gone.append(row)
         elif row.state in (StepState.FAILED, StepState.CANCELLED):

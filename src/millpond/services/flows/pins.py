@@ -94,10 +94,24 @@ def pin(
     written = sorted({step.component for step in chosen if step.component})
     return Pins(
         components={name: maker.component(name, library) for name in written},
-        datasets={step.name: _dataset(deps, actor, project, step, state) for step in chosen if step.dataset},
+        datasets=_datasets(deps, actor, project, context, state, [step for step in chosen if step.dataset]),
         code={step.name: code for step in chosen if (code := maker.code(step)) is not None},
         environments={step.name: found for step in chosen if (found := maker.environment(step)) is not None},
     )
+
+
+def _datasets(
+    deps: Deps, actor: Actor, project: Project, context: FlowContext, state: FlowRunState, steps: Collection[Step]
+) -> dict[str, str]:
+    """One that is not there is left out if every step that reads it can do without."""
+    found = {}
+    for step in steps:
+        try:
+            found[step.name] = _dataset(deps, actor, project, step, state)
+        except NotFound:
+            if step.name not in context.optional_datasets:
+                raise
+    return found
 
 
 def _dataset(deps: Deps, actor: Actor, project: Project, step: Step, state: FlowRunState) -> str:

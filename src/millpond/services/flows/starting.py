@@ -40,6 +40,8 @@ from millpond.services.people import audit
 TOPIC = "flows"
 # Why a step of a flow is skipped that somebody left out.
 NOT_PART = "Not part of this run."
+# Why a dataset is skipped that all who read it can do without.
+NOT_THERE = "The dataset or branch did not exist when the run started."
 
 
 NotedBy: TypeAlias = Callable[[Connection, FlowRun], None]
@@ -73,7 +75,7 @@ def start(deps: Deps, actor: Actor, project: Project, name: str, asked: StartRun
     params = flow_params(flow, {**(earlier.run.params if earlier else {}), **own})
     options = replace(asked.options, step_params=step_params(context, {**asked.options.step_params, **of_steps}))
     runs_here = _chosen(context, options)
-    trigger = asked.trigger or _by_hand(deps, actor, project, flow)
+    trigger = _with_commit(deps, project, flow, asked.trigger or RunTrigger(by=actor.name))
     state = FlowRunState("", params, trigger_commit=trigger.commit)
     pinned = pins.pin(deps, actor, project, context, bundle, library, state, runs_here)
     with deps.db.read() as tx:
@@ -85,10 +87,12 @@ def start(deps: Deps, actor: Actor, project: Project, name: str, asked: StartRun
     return run
 
 
-def _by_hand(deps: Deps, actor: Actor, project: Project, flow: Flow) -> RunTrigger:
-    """`${trigger.commit}` is then the newest commit of the branch that the flow waits for."""
+def _with_commit(deps: Deps, project: Project, flow: Flow, trigger: RunTrigger) -> RunTrigger:
+    """What no commit has started uses the newest commit of the branch that the flow waits for."""
+    if trigger.commit is not None:
+        return trigger
     with deps.db.read() as tx:
-        return RunTrigger(by=actor.name, commit=newest_watched(tx, flow, project.id))
+        return replace(trigger, commit=newest_watched(tx, flow, project.id))
 
 
 def announce(deps: Deps, run: FlowRun, what: str) -> None:
@@ -142,7 +146,7 @@ def _chosen(context: FlowContext, options: RunOptions) -> set[str]:
 def _needed(context: FlowContext, options: RunOptions) -> set[str]:
     """Steps whose outputs are taken from an earlier run."""
     chosen = _chosen(context, options)
-    return {name for one in chosen for name in context.needs[one]} - chosen
+    return {name for one in chosen for name in context.needs[one]} - chosen - context.optional_datasets
 
 
 def _by_step(rows: Iterable[FlowStep]) -> dict[str, list[FlowStep]]:
@@ -234,9 +238,13 @@ class _FirstSteps:
 
     def rows(self, run: FlowRun, now: datetime) -> list[FlowStep]:
         found = [_dataset_step(run, name, place, now) for name, place in self.pinned.datasets.items()]
-        for name in self.flow.steps:
-            if name not in self.chosen and name not in self.pinned.datasets:
+        for name, step in self.flow.steps.items():
+            if name in self.pinned.datasets:
+                continue
+            if name not in self.chosen:
                 found += self._not_run(run, name, now)
+            elif step.dataset:
+                found.append(FlowStep(new_id(16), run.id, name, -1, StepState.SKIPPED, NOT_THERE, ended_at=now))
         return found
 
     def _not_run(self, run: FlowRun, name: str, now: datetime) -> list[FlowStep]:

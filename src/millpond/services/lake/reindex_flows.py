@@ -17,6 +17,7 @@ from millpond.model.names import FLOW_DATASET
 from millpond.model.saved_flow import FlowVersion, SavedFlow
 from millpond.services.datasets.files import open_file
 from millpond.services.deps import Deps
+from millpond.services.flows.triggers.keeping import replace_triggers
 from millpond.services.lake.reindex_history import Say
 
 _FILE = "flow.yaml"
@@ -75,6 +76,8 @@ def _insert(deps: Deps, dataset: Dataset, name: str, found: list[FlowVersion]) -
             flows.save(tx, replace(known, newest=newest.number, changed_at=newest.saved_at))
         for version in found:
             flows.put_version(tx, replace(version, flow_id=known.id))
+        if flow is not None and newest.number >= known.newest:
+            replace_triggers(tx, known, flow, deps.clock.now())
 
 
 def _commit(deps: Deps, commit_id: str) -> Commit | None:

@@ -113,7 +113,7 @@ triggers: [{type: commit, ref: xray@main}]
     ran = [Run(flows, run.id) for run in runs_of(flows)]
     assert [one.inputs("one") for one in ran] == [{"MILL_INPUT_DATA": {"a": b"1"}}, {"MILL_INPUT_DATA": {"a": b"2"}}]
     assert [one.params("one")["of"] for one in ran] == [first, newest]
-    assert flows.start().row.trigger.commit == newest  # by hand
+    assert flows.start().row.trigger.commit == newest, "by hand, too"
 
 
 def test_only_commits_that_change_the_paths_fire(flows: Flows) -> None:

@@ -39,6 +39,18 @@ def test_a_regressor_is_chosen_by_the_target(tmp_path: Path) -> None:
     assert json.loads((ran.path("model") / "signature.json").read_text())["task"] == "regression"
 
 
+@pytest.mark.parametrize("algorithm", ["random-forest", "gradient-boosting"])
+def test_limits_of_trees_are_the_same_in_the_saved_model(tmp_path: Path, algorithm: str) -> None:
+    """Numbers that lie exactly on limits, as those of sensors do."""
+    steps = [(number % 320 / 4 + 20, number * 7 % 80 / 8, number * 13 % 64 / 64) for number in range(300)]
+    lines = [f"{t},{v},{w},{'yes' if t + 6 * v + 20 * w > 110 else 'no'}" for t, v, w in steps]
+    (tmp_path / "table").mkdir()
+    (tmp_path / "table" / "rows.csv").write_text("\n".join(["heat,shake,load,fault", *lines]) + "\n")
+    params = {"target": "fault", "algorithm": algorithm, "trees": 20}
+    ran = run(HERE.parent, work=tmp_path / "work", inputs={"data": tmp_path / "table"}, params=params)
+    assert ran.outputs["score"] > 0.8
+
+
 @pytest.mark.parametrize(
     ("params", "words"),
     [
