@@ -20,7 +20,7 @@ from millpond.services.datasets.files import open_file
 from millpond.services.deps import Deps
 from millpond.services.flows import lake_files, publishing
 from millpond.services.flows.lake_files import Part
-from millpond.services.flows.step_jobs import StepMaker
+from millpond.services.flows.step_jobs import StepMaker, lineage_of
 from millpond.services.models import registration
 
 # Where the library's components write their metrics, below the output.
@@ -48,7 +48,7 @@ def carry_out(
         description=params.get("description") or f"Registered by flow {run.written}.",
         aliases=[params["alias"]] if params.get("alias") else [],
         metrics=_metrics(deps, project, metrics) if isinstance(metrics, Files) else None,
-        lineage={"step": f"{run.written}/{row.label}", "flow_run": run.id},
+        lineage=lineage_of(run, row.label),
         once=row.id,
     )
     made = registration.register(deps, actor, project, asked)

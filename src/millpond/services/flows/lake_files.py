@@ -47,9 +47,12 @@ class Part:
 
 
 def combine(
-    deps: Deps, project: Project, dataset_name: str, parts: Sequence[Part], *, author: str, message: str
+    deps: Deps, project: Project, dataset_name: str, parts: Sequence[Part], *, author: str, message: str,
+    lineage: Mapping[str, Any] | None = None,
 ) -> Commit:  # fmt: skip
     """A commit of a hidden dataset that holds exactly these parts. The same parts always make the same commit.
+
+    `lineage` is kept beside the commits that the parts are of, if this makes it.
 
     NotFound if a part is not there. A file is put below its own name.
     """
@@ -68,7 +71,7 @@ def combine(
         parents=(),
         message=message,
         owner=_owner(deps, project.id, parts),
-        lineage={"inputs": sorted({part.commit.id for part in parts})},
+        lineage={**(lineage or {}), "inputs": sorted({part.commit.id for part in parts})},
         origins=sorted({part.commit.tree for part in parts}),
     )
     return _accept_once(deps, dataset, proposal, author)

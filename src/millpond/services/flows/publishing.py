@@ -19,6 +19,7 @@ from millpond.services.datasets import datasets as dataset_service
 from millpond.services.deps import Deps
 from millpond.services.flows import lake_files
 from millpond.services.flows.lake_files import Part
+from millpond.services.flows.step_jobs import lineage_of
 
 
 def publish(deps: Deps, project: Project, run: FlowRun, context: FlowContext, state: FlowRunState) -> Mapping[str, str]:
@@ -62,8 +63,9 @@ def _publish(deps: Deps, actor: Actor, project: Project, run: FlowRun, files: Fi
     source = DatasetRef.parse(files.place)
     part = Part(lake_files.find_commit(deps, source.ref or ""), (source.path or "").encode())
     made = lake_files.combine(
-        deps, project, STEP_DATASET, [part], author=run.created_by, message=f"Output of {run.written}"
-    )
+        deps, project, STEP_DATASET, [part], author=run.created_by, message=f"Output of {run.written}",
+        lineage=lineage_of(run),
+    )  # fmt: skip
     return on_newest(lambda: _move(deps, actor, dataset, branch, made, run))
 
 
@@ -80,7 +82,7 @@ def _move(deps: Deps, actor: Actor, dataset: Dataset, branch: str, made: Commit,
         parents=[head] if head else [],
         message=f"Published by flow {run.written}",
         owner=f"user:{actor.user_id}",
-        lineage={"step": run.id, "inputs": [made.id]},
+        lineage={**lineage_of(run), "inputs": [made.id]},
         origins=[made.tree],
     )
     return accept(deps, actor, dataset, proposal)

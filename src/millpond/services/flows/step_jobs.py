@@ -142,7 +142,7 @@ class StepMaker:
         if key not in self._made:
             self._made[key] = lake_files.combine(
                 self.deps, self.project, STEP_DATASET, parts, author=self.run.created_by,
-                message=f"Input {name} of {self.run.written}",
+                message=f"Input {name} of {self.run.written}", lineage=lineage_of(self.run),
             )  # fmt: skip
         commit = self._made[key]
         item = JobInput(
@@ -207,6 +207,11 @@ class StepMaker:
             each=start.run.each,
             environment=spec.image or (environment.tree if environment else ""),
         ).key
+
+
+def lineage_of(run: FlowRun, step: str = "") -> dict[str, Any]:
+    """What commits that the server makes for a run say of it."""
+    return {"step": f"{run.written}/{step}" if step else run.written, "flow_run": run.id}
 
 
 def is_action(context: FlowContext, step: Step) -> bool:

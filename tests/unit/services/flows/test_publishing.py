@@ -37,7 +37,7 @@ def test_the_branch_has_exactly_what_the_step_made(flows: Flows) -> None:
     with flows.deps.db.read() as tx:
         commit = commits.get(tx, published or "")
     assert commit is not None and commit.parents == (before.id,) and commit.author == "maria"
-    assert commit.lineage["step"] == run.id
+    assert (commit.lineage["step"], commit.lineage["flow_run"]) == ("f#1", run.id)
 
     again = flows.start(remember=False).end("make", **MADE)
     assert again.state == "succeeded" and head(flows, "good") == published, "the same content makes no new commit"
