@@ -68,13 +68,16 @@ def line(begin: int, end: int) -> Points:
     return Points.of(range(begin, end), map(float, range(begin, end)), range(begin, end))
 
 
+def wrote(server: RunningServer, connection: DirectConnection, *group: LoggedPoints) -> list[bool]:
+    return [run is not None for run in write_group(server.deps, connection, group)]
+
+
 def is_taken(server: RunningServer, token: str, run: str, project: str = "default") -> bool:
     """True if the short way takes a point of this token."""
     connection = DirectConnection(server.deps.db.engine)
     try:
         logged = LoggedPoints(hash_secret(token), project, run, batch_of({"loss": line(0, 1)}))
-        (taken,) = write_group(server.deps, connection, [logged])
-        return taken
+        return wrote(server, connection, logged) == [True]
     finally:
         connection.close()
 
@@ -170,7 +173,7 @@ def test_one_that_fails_leaves_the_others_of_its_group(server: RunningServer, to
             LoggedPoints(hash_secret(t), "default", r, batch_of({"loss": line(n, n + 1)}))
             for n, (t, r) in enumerate(wanted)
         ]
-        assert write_group(server.deps, connection, group) == [True, False, False, True]
+        assert wrote(server, connection, *group) == [True, False, False, True]
     finally:
         connection.close()
     (series,) = server.client(token).get(f"{RUNS}/{run}/metrics").json()["items"]
@@ -185,9 +188,9 @@ def test_a_batch_that_comes_again_is_left_to_the_ordinary_routes(
     again, first = (LoggedPoints(hash_secret(token), "default", run, batch_of({"loss": line(0, 2)}), "w", 0),) * 2
     other = LoggedPoints(hash_secret(token), "default", run, batch_of({"loss": line(2, 3)}))
     try:
-        assert write_group(server.deps, connection, [first]) == [True]
-        assert write_group(server.deps, connection, [other, again]) == [False, False]
-        assert write_group(server.deps, connection, [other]) == [True], "the connection goes on"
+        assert wrote(server, connection, first) == [True]
+        assert wrote(server, connection, other, again) == [False, False]
+        assert wrote(server, connection, other) == [True], "the connection goes on"
     finally:
         connection.close()
     assert maria.get(f"{RUNS}/{run}").json()["summaries"]["loss"]["points"] == 3

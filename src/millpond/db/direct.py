@@ -7,7 +7,7 @@ without anything in between, which costs more than the database does for a row. 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from types import TracebackType
 from typing import Any, NoReturn
 
@@ -32,7 +32,7 @@ class DirectTx:
         self.dialect = dialect
         self._connection = connection
         self._is_sqlite = dialect.name == "sqlite"
-        self._pipeline = ExitStack()
+        self._pipeline: AbstractContextManager[object] = nullcontext() if self._is_sqlite else connection.pipeline()
 
     def cursor(self) -> Any:
         return self._connection.cursor()
@@ -50,18 +50,19 @@ class DirectTx:
             self._do("ROLLBACK", self._roll_back)
 
     def _begin(self) -> None:
-        if not self._is_sqlite:
-            self._pipeline.enter_context(self._connection.pipeline())
+        self._pipeline.__enter__()
         self.cursor().execute("BEGIN IMMEDIATE" if self._is_sqlite else "BEGIN")
 
     def _commit(self) -> None:
-        with self._pipeline:
+        try:
             self.cursor().execute("COMMIT")
+        finally:
+            self._pipeline.__exit__(None, None, None)
 
     def _roll_back(self) -> None:
         # What was asked for behind the error has failed, too.
         with suppress(self.dialect.loaded_dbapi.Error):
-            self._pipeline.close()
+            self._pipeline.__exit__(None, None, None)
         self._connection.rollback()
 
     def _do(self, text: str, call: Callable[[], object]) -> None:

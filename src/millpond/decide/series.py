@@ -27,7 +27,10 @@ def summarise_columns(
 ) -> Summary:
     """The same of at least one point, given as columns; `time_at` is asked for the time of the last."""
     newest = len(steps) - 1 - int(steps[::-1].argmax())
-    least, greatest = (int(place) for place in _extremes(values))
+    least, greatest = int(values.argmin()), int(values.argmax())
+    # Both are at a NaN if there is one.
+    if np.isnan(values[least]):
+        least, greatest = (int(place) for place in _extremes(values))
     # NaN is found there only if there is nothing else.
     is_known = not np.isnan(values[least])
     return Summary(

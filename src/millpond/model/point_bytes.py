@@ -7,6 +7,7 @@ first bytes of the numbers, all second ones, and so on; then in zstd. Steps and 
 from __future__ import annotations
 
 import sys
+import threading
 from array import array
 
 import zstandard
@@ -16,6 +17,7 @@ from millpond.model.series import Points
 WIDTH = 8
 COLUMNS = 3
 _LEVEL = 1
+_own = threading.local()
 
 
 def pack(points: Points) -> bytes:
@@ -33,9 +35,17 @@ def unpack_columns(data: bytes, count: int) -> bytes:
     try:
         if zstandard.frame_content_size(data) != size:
             raise ValueError(f"{count} points were announced, and others came")
-        return zstandard.ZstdDecompressor().decompress(data)
+        return _decompressor().decompress(data)
     except zstandard.ZstdError as error:
         raise ValueError("points that are not in zstd") from error
+
+
+def _decompressor() -> zstandard.ZstdDecompressor:
+    """One for each thread: making it takes half as long as using it."""
+    found: zstandard.ZstdDecompressor | None = getattr(_own, "decompressor", None)
+    if found is None:
+        found = _own.decompressor = zstandard.ZstdDecompressor()
+    return found
 
 
 def to_columns(points: Points) -> bytes:

@@ -8,7 +8,7 @@ whatever else there is to say, refusals included, is left to the usual services 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -86,12 +86,19 @@ class PointIntake:
         return group
 
     def _take_all(self, group: Sequence[tuple[LoggedPoints, Told]], connection: DirectConnection) -> None:
-        answers: Sequence[bool] = [False] * len(group)
+        written: Sequence[WritableRun | None] = [None] * len(group)
         try:
-            answers = write_group(self._deps, connection, [logged for logged, _ in group])
+            written = write_group(self._deps, connection, [logged for logged, _ in group])
         finally:
-            for (_, told), answer in zip(group, answers, strict=True):
-                told(answer)
+            for (_, told), run in zip(group, written, strict=True):
+                told(run is not None)
+        # Pages hear of it after those who wait for their answer.
+        self._publish({run.id: (one.project, run) for (one, _), run in zip(group, written, strict=True) if run})
+
+    def _publish(self, changed: Mapping[str, tuple[str, WritableRun]]) -> None:
+        for project, run in changed.values():
+            data = {"project": project, "id": run.id, "what": "batch", "state": run.state.value}
+            self._deps.events.publish(f"run:{run.id}", project_id=run.project_id, data=data)
 
     def _is_over(self) -> bool:
         with self._lock:
@@ -99,8 +106,10 @@ class PointIntake:
             return not self._is_running
 
 
-def write_group(deps: Deps, connection: DirectConnection, group: Sequence[LoggedPoints]) -> Sequence[bool]:
-    """Write what can be written, in one transaction; whether each is durable now."""
+def write_group(
+    deps: Deps, connection: DirectConnection, group: Sequence[LoggedPoints]
+) -> Sequence[WritableRun | None]:
+    """Write what can be written, in one transaction; the run of each that is durable now."""
     now = deps.clock.now()
     written: list[WritableRun | None] = [None] * len(group)
     with suppress(_Repeated), connection.write() as tx:
@@ -113,11 +122,7 @@ def write_group(deps: Deps, connection: DirectConnection, group: Sequence[Logged
         if not point_writes.write_all(tx, writes, now):
             raise _Repeated
         written = found
-    changed = {run.id: (one.project, run) for one, run in zip(group, written, strict=True) if run is not None}
-    for project, run in changed.values():
-        data = {"project": project, "id": run.id, "what": "batch", "state": run.state.value}
-        deps.events.publish(f"run:{run.id}", project_id=run.project_id, data=data)
-    return [run is not None for run in written]
+    return written
 
 
 class _Repeated(Exception):
