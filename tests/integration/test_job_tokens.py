@@ -123,6 +123,12 @@ def test_the_first_run_that_an_mlflow_script_creates_is_the_jobs_own(world: Worl
         ("POST", "runs/search", {"experiment_ids": ["0"]}, 403),
         ("POST", "experiments/update", {"experiment_id": "1", "new_name": "x"}, 403),
         ("POST", "experiments/delete", {"experiment_id": "1"}, 403),
+        ("POST", "registered-models/create", {"name": "net"}, 200),
+        ("GET", "registered-models/search", None, 200),
+        ("POST", "model-versions/create", {"name": "net", "source": "runs:/run00002/net"}, 404),
+        ("POST", "registered-models/rename", {"name": "net", "new_name": "x"}, 403),
+        ("DELETE", "registered-models/delete", {"name": "net"}, 403),
+        ("DELETE", "model-versions/delete", {"name": "net", "version": "1"}, 403),
     ],
 )
 def test_mlflows_api_gives_a_job_no_more(

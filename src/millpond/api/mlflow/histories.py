@@ -27,8 +27,8 @@ def get_history(call: Call) -> dict[str, Any]:
 
 
 def get_history_bulk(call: Call) -> dict[str, Any]:
-    """One metric of several runs, of each its first points."""
-    run_ids, limit = _run_ids(call, "run_id", "GetMetricHistoryBulk"), call.limit(MOST_POINTS, MOST_POINTS)
+    """One metric of several runs, by their ids, of each its first points."""
+    run_ids, limit = sorted(_run_ids(call, "run_id", "GetMetricHistoryBulk")), call.limit(MOST_POINTS, MOST_POINTS)
     if not call.optional("metric_key"):
         raise Invalid("GetMetricHistoryBulk request must specify a metric_key.", fields=["metric_key"])
     return {"metrics": [point for run_id in run_ids for point in points(_history(call, run_id, limit)[0])]}
