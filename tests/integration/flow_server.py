@@ -5,13 +5,29 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import httpx
 
 from millpond.testing.waiting import wait_until
+from tests.integration.cli import Mill
 
 HERE = "/projects/default"
+# Two steps that need neither Millpond nor Python: files and values go from one to the other.
+_STEPS = """schema: millpond.flow/1
+name: two-steps
+steps:
+  digits: {dataset: digits}
+  make:
+    command: [sh, -c, 'cat $MILL_INPUT_DATA/a.txt > $MILL_OUTPUT/out/a.txt; echo "{\\"n\\": 7}" > $MILL_VALUES']
+    inputs: {data: "${steps.digits}"}
+    outputs: {out: {type: directory}, n: {type: int}}
+  use:
+    command: [sh, -c, 'cat $MILL_INPUT_MADE/a.txt $MILL_PARAMS']
+    inputs: {made: "${steps.make.outputs.out}"}
+    params: {n: "${steps.make.outputs.n}"}
+"""
 
 
 def save(client: httpx.Client, text: str, files: Mapping[str, str] | None = None) -> str:
@@ -24,6 +40,16 @@ def save(client: httpx.Client, text: str, files: Mapping[str, str] | None = None
     answer = client.put(f"{HERE}/flows/{name}", content=target.getvalue())
     assert answer.status_code == 200, answer.text
     return name
+
+
+def check_steps(mill: Mill, folder: Path, compute: str, *, image: str = "") -> None:
+    """Steps on this compute see and leave what they should. The dataset `digits` holds `a.txt` with "one"."""
+    mill.ok("template", "create", f"on-{compute}", "--compute", compute, *(["--image", image] if image else []))
+    (folder / "flow.yaml").write_text(_STEPS)
+    run = mill("flow", "run", "flow.yaml", "--on", f"on-{compute}", "--wait", "--json", cwd=folder).json
+    assert run["state"] == "succeeded", (run["reason"], mill("flow", "logs", "two-steps").out)
+    log = mill.ok("flow", "logs", "two-steps", "use").out
+    assert "one\n" in log and '"n": 7' in log
 
 
 def start(client: httpx.Client, name: str, **body: Any) -> str:

@@ -16,6 +16,7 @@ from millpond.testing.podman import WITHOUT_PYTHON, a_podman, why_no_podman
 from millpond.testing.up import environment, mill_up
 from millpond.testing.waiting import wait_until
 from tests.integration.cli import Mill
+from tests.integration.flow_server import check_steps
 
 # It starts a server, agents and containers; the driver is tried singly in the contract suite.
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("podman")]
@@ -23,26 +24,6 @@ pytestmark = [pytest.mark.long, pytest.mark.xdist_group("podman")]
 READER = (
     "cat /data/digits/a.txt; ls /data; touch /data/digits/b || echo refused; echo out > $MILL_OUTPUT/result; exit 3"
 )
-# Two steps whose image knows nothing of Millpond, nor of Python.
-VALUES = """echo "{\\"n\\": 7}" > $MILL_VALUES"""
-FLOW = f"""schema: millpond.flow/1
-name: boxed
-steps:
-  digits: {{dataset: digits}}
-  make:
-    command: [sh, -c, 'cat $MILL_PARAMS; cat $MILL_INPUT_DATA/a.txt > $MILL_OUTPUT/out/a.txt; {VALUES}']
-    image: {WITHOUT_PYTHON}
-    template: box
-    inputs: {{data: "${{steps.digits}}"}}
-    params: {{lr: 0.5}}
-    outputs: {{out: {{type: directory}}, n: {{type: int}}}}
-  use:
-    command: [sh, -c, 'cat $MILL_INPUT_MADE/a.txt $MILL_PARAMS']
-    image: {WITHOUT_PYTHON}
-    template: box
-    inputs: {{made: "${{steps.make.outputs.out}}"}}
-    params: {{n: "${{steps.make.outputs.n}}"}}
-"""
 FINAL = ("succeeded", "failed", "cancelled")
 
 
@@ -70,16 +51,6 @@ def until(mill: Mill, job_id: str, *states: str) -> dict[str, Any]:
 def submit(mill: Mill, *arguments: str) -> str:
     done = mill.ok("submit", "--json", "--no-code", "--compute", "box", "-i", WITHOUT_PYTHON, *arguments)
     return str(json.loads(done.out)["id"])
-
-
-def check_flow(mill: Mill, folder: Path) -> None:
-    """Steps in an image pass on files and values."""
-    mill.ok("template", "create", "box", "--compute", "box")
-    (folder / "flow.yaml").write_text(FLOW)
-    run = mill("flow", "run", "flow.yaml", "--wait", "--json", cwd=folder).json
-    assert run["state"] == "succeeded", (run["reason"], mill("flow", "logs", "boxed").out)
-    log = mill.ok("flow", "logs", "boxed", "use").out
-    assert "one\n" in log and '"n": 7' in log
 
 
 def test_a_job_in_an_image_reads_its_data_and_outlives_its_agent(
@@ -117,7 +88,7 @@ def test_a_job_in_an_image_reads_its_data_and_outlives_its_agent(
             origin = json.loads(mill.ok("run", "show", run["id"], "--json").out)["origin"]
             assert origin["image"] == WITHOUT_PYTHON
             assert origin["image_digest"].startswith("sha256:")
-            check_flow(mill, tmp_path)
+            check_steps(mill, tmp_path, "box", image=WITHOUT_PYTHON)
             lasting = submit(mill, "lasting", "--", "sh", "-c", "until test -e go; do sleep 0.1; done; echo end")
             until(mill, lasting, "running")
             process.kill()

@@ -21,6 +21,7 @@ from millpond.testing.slurm import Slurm, running_slurm, why_no_slurm
 from millpond.testing.up import MillUp, environment, mill_up
 from millpond.testing.waiting import wait_until
 from tests.integration.cli import Mill
+from tests.integration.flow_server import check_steps
 
 # It starts a Slurm, a server and agents; drivers and keepers are tried singly in the contract suite.
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("slurm")]
@@ -112,6 +113,7 @@ def test_jobs_on_slurm_read_their_data_and_outlive_their_agent(cluster: Cluster)
         assert (job["state"], job["exit_code"]) == ("failed", 3), (job["reasons"], log)
         assert log == "one\nhall\n"
         assert job["output_commit"]
+        check_steps(cluster.mill, cluster.root, "cluster")
 
         lasting = cluster.submit("lasting", "--", "sh", "-c", "while ! test -e go; do sleep 0.1; done; echo end")
         cluster.until(lasting, "running")
