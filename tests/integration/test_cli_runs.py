@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import patch
@@ -12,6 +14,7 @@ import pytest
 from pyarrow import parquet
 
 import millpond
+from millpond.client.credentials import spool_dir
 from millpond.errors import NotFound
 from millpond.testing.up import environment
 from tests.integration.cli import Mill, ServerHere, server_here
@@ -177,3 +180,32 @@ def test_recorded_runs_from_python(server: ServerHere, tmp_path: Path, monkeypat
     with pytest.raises(NotFound) as error:
         millpond.get_run("train 0.02")
     assert "train 0.01" in error.value.details["near"]
+
+
+def test_runs_recorded_for_another_server_are_uploaded(
+    mill: Mill, server: ServerHere, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away = "http://127.0.0.1:9"
+    for name, value in (environment(tmp_path / "field") | {"MILL_SERVER": away}).items():
+        monkeypatch.setenv(name, value)
+    ids = []
+    for name in ("first", "second"):
+        with millpond.init(name=name, experiment="field") as run:
+            run.log_metric("loss", 0.5)
+            ids.append(run.id)
+    spools = spool_dir()
+    for file in spools.glob("*.jsonl"):
+        header, _, rest = file.read_bytes().partition(b"\n")
+        # Its process has ended, as it would have on another machine.
+        file.write_bytes(json.dumps(json.loads(header) | {"process": 0}).encode() + b"\n" + rest)
+    monkeypatch.setenv("MILL_HOME", str(server.home))
+    (server.home / "spool").mkdir(exist_ok=True)
+    shutil.copy(spools / next(spools.glob(f"{ids[0]}*")).name, server.home / "spool")
+    assert mill.ok("run", "upload", "--json").json == {"sent": 0, "problems": [], "elsewhere": {away: 1}}
+    assert f"mill run upload --from {away}" in mill.ok("run", "upload").err
+    assert mill.ok("run", "upload", "--from", away, "--json").json["sent"] == 1
+    assert names(mill, "list", "--experiment", "field") == ["first"]
+    assert mill.ok("run", "upload", str(spools), "--json").json["sent"] == 2, "what was there already counts once"
+    assert sorted(names(mill, "list", "--experiment", "field")) == ["first", "second"]
+    assert mill.ok("run", "show", "first", "--json").json["summaries"]["loss"]["points"] == 1
+    assert list(spools.glob("*.jsonl")) == []

@@ -466,6 +466,20 @@ def test_a_resumed_run_goes_on_behind_its_last_steps(runs: Runs, server: FakeSer
     assert runs.points("loss") == [(42, 0.25), (42, 0.25)]
 
 
+def test_a_further_attempt_of_a_job_goes_on_behind_the_one_before(
+    runs: Runs, server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summary = {"points": 8, "last": 0.5, "last_step": 7, "min": 0.5, "min_step": 7, "max": 1.0, "max_step": 0}
+    known = runs.shape("jobrun01") | {"summaries": {"loss": summary}}
+    server.on("GET", "/projects/[^/]+/runs/jobrun01", lambda received: known)
+    monkeypatch.setenv("MILL_RUN_ID", "jobrun01")
+    monkeypatch.setenv("MILL_ATTEMPT", "2")
+    run = millpond.init()
+    run.log_metric("loss", 0.25)
+    run.finish()
+    assert runs.points("loss") == [(8, 0.25)]
+
+
 def test_there_may_be_nothing_to_resume(runs: Runs, server: FakeServer, capsys: pytest.CaptureFixture[str]) -> None:
     server.on("GET", "/runs", lambda received: {"items": [], "next": None})
     server.on("GET", "/projects/[^/]+/runs/absent00001", lambda received: problem(404, "not_found", "No run."))
