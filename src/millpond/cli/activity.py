@@ -29,6 +29,7 @@ def activity(
             ("WHO", lambda h: h.actor),
             ("WHAT", lambda h: h.action),
             ("SUBJECT", lambda h: h.subject),
+            ("REASON", lambda h: h.reason or None),
         ],
         empty="No activity yet.",
     )

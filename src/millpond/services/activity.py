@@ -19,6 +19,7 @@ from millpond.services.people import access
 # the like are no news for others.
 PLACES = ("site", "link", "volume", "compute")
 IN_PROJECTS = ("dataset", "branch", "tag", "job", "run", "cache", "source", "flow", "project", "volume")
+DISABLE_TRIGGER = "flow.disable-trigger"
 ENDED_WITHIN = timedelta(days=30)
 
 
@@ -32,6 +33,8 @@ class Happening:
     project: str | None
     job_id: str | None = None
     commit_id: str | None = None
+    # Why the server did it.
+    reason: str = ""
 
 
 def latest(deps: Deps, actor: Actor, *, project: str | None, limit: int) -> list[Happening]:
@@ -59,6 +62,7 @@ def _change(record: AuditRecord) -> Happening:
         project=record.project,
         job_id=job if isinstance(job, str) else None,
         commit_id=commit if isinstance(commit, str) else None,
+        reason=str(record.details.get("reason", "")) if record.action == DISABLE_TRIGGER else "",
     )
 
 

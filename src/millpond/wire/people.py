@@ -167,6 +167,8 @@ class Happening(Response):
     project: str | None
     job_id: str | None = None
     commit_id: str | None = None
+    # Why the server did it.
+    reason: str = ""
 
 
 class Activity(Response):

@@ -6904,6 +6904,11 @@ export interface components {
             job_id?: string | null;
             /** Project */
             project: string | null;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
             /** Subject */
             subject: string;
         };

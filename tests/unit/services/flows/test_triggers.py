@@ -323,8 +323,10 @@ def test_who_lost_the_role_starts_nothing_and_is_told(flows: Flows) -> None:
     view = the_trigger(flows)
     assert not view.trigger.is_enabled and view.problem.startswith(reason)
     boss = an_actor(flows.deps, "boss", default=Role.ADMIN)
-    happened = [(one.action, one.subject) for one in activity.latest(flows.deps, boss, project="default", limit=5)]
-    assert ("flow.disable-trigger", "default/f") in happened
+    happened = [one for one in activity.latest(flows.deps, boss, project="default", limit=5) if one.reason]
+    assert [(one.action, one.subject, one.reason) for one in happened] == [
+        ("flow.disable-trigger", "default/f", view.problem)
+    ]
 
     commit(flows, a="2")
     look(flows)

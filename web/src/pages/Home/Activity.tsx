@@ -47,6 +47,7 @@ function Line({ item }: { item: Happening }) {
         ) : (
           <>
             <b>{item.actor}</b> {verbOf(item)} <Subject item={item} />
+            {item.reason && <>: {item.reason}</>}
           </>
         )}
       </Text>

@@ -10,6 +10,7 @@ const happened = (part: Partial<Happening>): Happening => ({
   project: "vision",
   job_id: null,
   commit_id: null,
+  reason: "",
   ...part,
 });
 
@@ -17,6 +18,7 @@ it("says what somebody did, and how a job ended", () => {
   expect(verbOf(happened({}))).toBe("committed to");
   expect(verbOf(happened({ action: "volume.limit", subject: "nfs" }))).toBe("set a limit on the volume");
   expect(verbOf(happened({ action: "dataset.paint_over" }))).toBe("paint over (dataset)");
+  expect(verbOf(happened({ action: "flow.disable-trigger" }))).toBe("disabled a trigger of");
   expect(endingOf(happened({ action: "job.failed" }))).toBe("failed");
   expect(endingOf(happened({ action: "job.stop" }))).toBeUndefined();
 });
