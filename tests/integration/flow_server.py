@@ -20,7 +20,7 @@ name: two-steps
 steps:
   digits: {dataset: digits}
   make:
-    command: [sh, -c, 'cat $MILL_INPUT_DATA/a.txt > $MILL_OUTPUT/out/a.txt; echo "{\\"n\\": 7}" > $MILL_VALUES']
+    command: [sh, -c, 'cat $MILL_INPUT_DATA/FILE > $MILL_OUTPUT/out/a.txt; echo "{\\"n\\": 7}" > $MILL_VALUES']
     inputs: {data: "${steps.digits}"}
     outputs: {out: {type: directory}, n: {type: int}}
   use:
@@ -42,10 +42,10 @@ def save(client: httpx.Client, text: str, files: Mapping[str, str] | None = None
     return name
 
 
-def check_steps(mill: Mill, folder: Path, compute: str, *, image: str = "") -> None:
-    """Steps on this compute see and leave what they should. The dataset `digits` holds `a.txt` with "one"."""
+def check_steps(mill: Mill, folder: Path, compute: str, *, image: str = "", file: str = "a.txt") -> None:
+    """Steps on this compute see and leave what they should. `file` of the dataset `digits` holds "one"."""
     mill.ok("template", "create", f"on-{compute}", "--compute", compute, *(["--image", image] if image else []))
-    (folder / "flow.yaml").write_text(_STEPS)
+    (folder / "flow.yaml").write_text(_STEPS.replace("FILE", file))
     run = mill("flow", "run", "flow.yaml", "--on", f"on-{compute}", "--wait", "--json", cwd=folder).json
     assert run["state"] == "succeeded", (run["reason"], mill("flow", "logs", "two-steps").out)
     log = mill.ok("flow", "logs", "two-steps", "use").out

@@ -17,6 +17,7 @@ from millpond.testing.kube import IMAGE, Kube
 from millpond.testing.up import MillUp, environment, mill_up
 from millpond.testing.waiting import wait_until
 from tests.integration.cli import Mill
+from tests.integration.flow_server import check_steps
 
 # The first test starts the cluster, and pods wait for loaded machines.
 pytestmark = pytest.mark.timeout(900)
@@ -108,6 +109,7 @@ def test_a_job_in_a_pod_reads_its_data_and_outlives_its_agent(cluster: Cluster) 
         assert "/data/digits ['digits'] ['a.txt', 'b.txt']" in log and "one\n" in log
         assert "refused: Read-only file system" in log
         assert job["output_commit"]
+        check_steps(cluster.mill, cluster.root, "cluster", file="train/a.txt")
 
         lasting = cluster.submit("lasting", "--", "sh", "-c", "while ! test -e go; do sleep 0.1; done; echo end")
         cluster.until(lasting, "running")
