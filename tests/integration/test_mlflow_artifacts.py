@@ -19,16 +19,21 @@ from millpond.blobs.location import open_store
 from millpond.blobs.signing import LocalSigner
 from millpond.model.people import Role
 from millpond.services.runs import part_uploads
+from millpond.testing.seaweed import CREDENTIALS, Seaweed
 from millpond.testing.server import SECRET, RunningServer, running_server
 
 BASE = "/mlflow/default/api/2.0"
 STORE = f"{BASE}/mlflow-artifacts/artifacts"
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+@pytest.fixture(scope="module", params=["directory", pytest.param("seaweed", marks=pytest.mark.long)])
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
     root = Path(tmp_path_factory.mktemp("server"))
-    store = open_store((root / "lake").as_uri(), LocalSigner(SECRET))
+    if request.param == "directory":
+        store = open_store((root / "lake").as_uri(), LocalSigner(SECRET))
+    else:
+        seaweed: Seaweed = request.getfixturevalue("seaweed")
+        store = open_store(seaweed.url(root.name), environment=CREDENTIALS)
     with running_server(root, store=store) as running:
         running.user("maria", roles={"default": Role.MEMBER})
         running.user("otto", roles={"default": Role.MEMBER})

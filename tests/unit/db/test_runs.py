@@ -40,6 +40,19 @@ def test_a_batch_counts_once_per_writer(db: Database) -> None:
         assert not runs.take_sequence(tx, "run00001", "one", 3)
 
 
+def test_records_of_several_runs_come_without_their_origin(db: Database) -> None:
+    inputs, outputs = ({"name": "x", "digest": "d"},), ({"model_id": "m"},)
+    record = RunRecord(notes="why", origin={"host": "a"}, inputs=inputs, outputs=outputs)
+    with db.write() as tx:
+        runs.insert(tx, a_run(id="other000"))
+        runs.insert(tx, a_run(id="empty000"))
+        runs.save_record(tx, "run00001", record)
+        runs.save_record(tx, "other000", RunRecord())
+    with db.read() as tx:
+        found = runs.records(tx, ["run00001", "other000", "empty000"])
+    assert found == {"run00001": replace(record, origin={}), "other000": RunRecord()}
+
+
 def test_silent_scripts_are_found_and_jobs_are_not(db: Database) -> None:
     with db.write() as tx:
         runs.insert(tx, a_run(id="talking0", seen_at=NOON + timedelta(minutes=5)))
