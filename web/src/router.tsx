@@ -13,7 +13,7 @@ import type { DatasetFilter } from "./api/datasets";
 import type { JobFilter } from "./api/jobs";
 import type { ModelFilter } from "./api/models";
 import { ApiError } from "./api/problem";
-import { comparisonQuery } from "./api/runs";
+import { comparisonQuery, runKeysQuery } from "./api/runs";
 import { sessionQuery } from "./api/session";
 import type { SearchState } from "./api/shapes";
 import { ErrorPage } from "./components/ErrorPage";
@@ -220,6 +220,8 @@ const runs = createRoute({
     page: count(raw, "page"),
   }),
   beforeLoad: narrowTo("/runs"),
+  loaderDeps: ({ search: { project, experiment, deleted } }) => ({ project, experiment, deleted }),
+  loader: ({ deps }) => void queries.prefetchQuery(runKeysQuery(deps)),
   component: lazyRouteComponent(() => import("./pages/Run/List"), "RunList"),
 });
 

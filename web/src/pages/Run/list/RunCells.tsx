@@ -3,8 +3,9 @@ import type { Run } from "../../../api/shapes";
 import { Duration } from "../../../components/Duration";
 import { Status } from "../../../components/Status";
 import { TextLink } from "../../../components/TextLink";
-import { Time } from "../../../components/Time";
+import { useNow } from "../../../hooks/useNow";
 import { formatMetric } from "../../../lib/metric";
+import { formatAbsolute, formatRelative } from "../../../lib/time";
 import { startOf } from "../parts/start";
 import { cellOf, type Field } from "./fields";
 
@@ -28,11 +29,23 @@ export function RunLink({ run }: { run: Run }) {
 export function RunCell({ run, field }: { run: Run; field: Field }) {
   if (field.kind === "attributes") {
     if (field.key === "state") return <Status state={run.job_state ?? run.state} />;
-    if (field.key === "started_at") return <Time at={startOf(run)} />;
-    if (field.key === "ended_at") return <Time at={run.ended_at} />;
+    if (field.key === "started_at") return <When at={startOf(run)} />;
+    if (field.key === "ended_at") return <When at={run.ended_at} />;
     if (field.key === "duration") return <Duration start={startOf(run)} end={run.ended_at} />;
   }
   return <Value value={cellOf(run, field)} />;
+}
+
+/** As `Time`, without a tooltip of its own: a page has hundreds. */
+function When({ at }: { at: string | null | undefined }) {
+  useNow(15_000);
+  if (!at) return <Value value={null} />;
+  const time = new Date(at);
+  return (
+    <time dateTime={at} title={formatAbsolute(time)}>
+      {formatRelative(time, new Date())}
+    </time>
+  );
 }
 
 export function Value({ value }: { value: string | number | null }) {

@@ -86,8 +86,10 @@ export function RunRow({ run, fields, showsProject, inner }: RowProps) {
     <tr data-chosen={isChosen || undefined}>
       <td className="run-name" data-inner={inner || undefined}>
         <div className="run-name-inside">
-          <Checkbox
-            size="xs"
+          {/* Plain, as all of a row: there are a hundred of them. */}
+          <input
+            type="checkbox"
+            className="run-check"
             aria-label={`Select ${run.name}`}
             checked={isChosen}
             disabled={!isChosen && project !== undefined && project !== run.project}
