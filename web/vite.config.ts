@@ -49,6 +49,8 @@ export default defineConfig({
     setupFiles: ["src/testing/setup.ts"],
     // One world for all files: making one for each takes five times as long as all tests. Each leaves it as it was.
     isolate: false,
+    // Five seconds, which it would be otherwise, are not long on loaded cores.
+    testTimeout: 60_000,
     restoreMocks: true,
     unstubGlobals: true,
   },
