@@ -105,6 +105,10 @@ def test_paths_that_are_no_text() -> None:
     assert first_match(["*.png"], [b"\xff\xfe", b"\xff.png"]) is not None
 
 
+def test_no_pattern_takes_for_ever() -> None:
+    assert first_match(["a*" * 400 + "b", "**/" * 300 + "x"], [b"a" * 2_000, b"d/" * 500 + b"y"]) is None
+
+
 def saved(number: int, kind: str, **settings: Any) -> SavedTrigger:
     return SavedTrigger(
         id=str(number), project_id="p", flow_id="f", flow="f", position=number, type=TriggerType(kind),

@@ -19,6 +19,7 @@ from millpond.model.quantity import parse_seconds
 _NEEDS = {"commit": "ref", "cron": "cron", "webhook": "name", "flow": "flow"}
 FLOW_STATES = ("succeeded", "failed", "cancelled", "any")
 MOST_PATHS = 100
+_LONGEST_PATTERN = 1_000
 _WEBHOOK_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 _LONGEST_DEBOUNCE = 7 * 86_400
 # The key that is wrong, the message and a hint.
@@ -72,6 +73,8 @@ def _commit(settings: Mapping[str, Any]) -> Iterator[_Wrong]:
     paths = settings.get("paths", [])
     if not isinstance(paths, list) or not all(isinstance(one, str) and one for one in paths):
         yield "paths", "paths must be a list of patterns.", 'Write it like ["train/**", "*.csv"].'
+    elif any(len(one) > _LONGEST_PATTERN for one in paths):
+        yield "paths", f"A pattern has more than {_LONGEST_PATTERN:,} characters.", ""
     elif len(paths) > MOST_PATHS:
         yield "paths", f"paths has {len(paths):,} patterns; at most {MOST_PATHS} are possible.", ""
     if (debounce := settings.get("debounce")) is not None:
