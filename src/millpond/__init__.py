@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from millpond.client.run import Run as Run
     from millpond.client.run_import.importing import import_mlflow as import_mlflow
     from millpond.client.run_import.importing import import_tensorboard as import_tensorboard
+    from millpond.client.run_tables import group_runs as group_runs
     from millpond.client.run_tables import runs as runs
     from millpond.client.searching import search as search
     from millpond.client.submitting import submit as submit
@@ -66,6 +67,7 @@ __all__ = [
     "find",
     "finish",
     "get_run",
+    "group_runs",
     "import_mlflow",
     "import_tensorboard",
     "init",
@@ -107,6 +109,7 @@ _HOMES = {
     "compare_runs": "recorded_run",
     "find": "find",
     "get_run": "recorded_run",
+    "group_runs": "run_tables",
     "models": "model",
     "register_model": "model",
     "import_mlflow": "run_import.importing",

@@ -176,6 +176,9 @@ def test_recorded_runs_from_python(server: ServerHere, tmp_path: Path, monkeypat
     found = millpond.compare_runs("train 0.1", "train 0.01")
     assert list(found.index) == ["params.lr", "metrics.loss"]
     assert list(found.loc["params.lr"]) == [0.1, 0.01]
+    groups = millpond.group_runs("experiment", columns=["metrics.loss"]).set_index("experiment")
+    assert (groups.loc["grid", "runs"], groups.loc["grid", "max metrics.loss"]) == (3, pytest.approx(0.1))
+    assert len(millpond.group_runs("params.lr", "name = 'nobody'")) == 0
     assert [one.path for one in millpond.list_artifacts("train 0.1")] == ["histograms/weights/0.json"]
     with pytest.raises(NotFound) as error:
         millpond.get_run("train 0.02")

@@ -11,12 +11,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TextIO
 
+from millpond.client import runs as run_requests
 from millpond.client.credentials import resolve_target
 from millpond.client.http import Api
 from millpond.client.runs import find_run, list_runs
 from millpond.client.saved_views import find_view
 from millpond.errors import BadRequest
-from millpond.wire.runs import Run
+from millpond.wire.runs import Run, RunGroup
 
 if TYPE_CHECKING:
     import pandas
@@ -61,6 +62,45 @@ def runs(
         )  # fmt: skip
     names = table_columns(found, columns)
     return frames.DataFrame([table_row(run, names) for run in found], columns=names)
+
+
+def group_runs(
+    by: str,
+    filter: str | None = None,
+    *,
+    columns: Sequence[str] = (),
+    project: str | None = None,
+    experiment: str | None = None,
+    limit: int | None = None,
+) -> pandas.DataFrame:
+    """Runs counted by a parameter, tag or attribute, the largest groups first, as a data frame of pandas.
+
+    `by` is written like `params.lr`; `columns` are metrics, each with the mean, least and greatest of its group.
+    """
+    frames = load_pandas("millpond.group_runs()")
+    target = resolve_target(project=project)
+    asked = ", ".join(columns) or None
+    with Api(target.server, target.token) as api:
+        found = list(
+            run_requests.group_runs(
+                api, by, project=target.project, experiment=experiment, filter=filter, columns=asked, at_most=limit
+            )
+        )
+    rows = [
+        {by: group.value, "runs": group.runs}
+        | {
+            f"{what} {name}": getattr(one, what)
+            for name, one in group.metrics.items()
+            for what in ("mean", "min", "max")
+        }
+        for group in found
+    ]
+    return frames.DataFrame(rows, columns=None if rows else [by, "runs"])
+
+
+def _aggregates(group: RunGroup) -> dict[str, float]:
+    kinds = ("mean", "min", "max")
+    return {f"{kind} {name}": getattr(one, kind) for name, one in group.metrics.items() for kind in kinds}
 
 
 def load_pandas(who: str) -> ModuleType:
