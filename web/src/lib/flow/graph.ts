@@ -1,5 +1,5 @@
 /** The graph that a `flow.yaml` describes: its steps, and what connects them. */
-import { parseDocument } from "yaml";
+import { parsed } from "./parsing";
 
 export type StepKind = "dataset" | "component" | "command" | "approval";
 
@@ -50,7 +50,7 @@ const VALUE_PARTS = [
 const KINDS: readonly StepKind[] = ["dataset", "component", "command", "approval"];
 
 export function readGraph(text: string): FlowGraph {
-  const document = parseDocument(text);
+  const document = parsed(text);
   const value = (document.errors.length > 0 ? null : document.toJSON()) as Record<string, unknown> | null;
   const error = document.errors[0]?.message.split("\n")[0];
   const steps = Object.entries(mapping(value?.steps)).map(([name, step]) =>
@@ -87,16 +87,20 @@ function edgesInto({ name: to, value }: FlowStep): FlowEdge[] {
   return edges;
 }
 
-/** The steps that come before a step, however far. */
-export function ancestors(graph: FlowGraph, name: string): Set<string> {
-  const before = new Map<string, string[]>();
-  for (const { from, to } of graph.edges) before.set(to, [...(before.get(to) ?? []), from]);
-  const found = new Set<string>();
+/** The steps that come after a step, however far, and the step itself: it can use nothing of theirs. */
+export function laterSteps(graph: FlowGraph, name: string): Set<string> {
+  const after = new Map<string, string[]>();
+  for (const { from, to } of graph.edges) {
+    const known = after.get(from);
+    if (known) known.push(to);
+    else after.set(from, [to]);
+  }
+  const found = new Set([name]);
   const waiting = [name];
   for (let step = waiting.pop(); step !== undefined; step = waiting.pop()) {
-    for (const from of before.get(step) ?? []) {
-      if (!found.has(from)) waiting.push(from);
-      found.add(from);
+    for (const to of after.get(step) ?? []) {
+      if (!found.has(to)) waiting.push(to);
+      found.add(to);
     }
   }
   return found;
@@ -104,7 +108,7 @@ export function ancestors(graph: FlowGraph, name: string): Set<string> {
 
 /** True if connecting the two would make a circle. */
 export function wouldCircle(graph: FlowGraph, from: string, to: string): boolean {
-  return from === to || ancestors(graph, from).has(to);
+  return laterSteps(graph, to).has(from);
 }
 
 function mapping(value: unknown): Record<string, unknown> {

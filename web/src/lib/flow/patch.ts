@@ -2,17 +2,8 @@
  * Changes to the text of a `flow.yaml`, each as small as it can be: what a change does not touch keeps its comments, quotes,
  * blank lines and order, because the text is patched and never written from its values again.
  */
-import {
-  isCollection,
-  isMap,
-  isScalar,
-  isSeq,
-  type Pair,
-  parseDocument,
-  Scalar,
-  stringify,
-  type YAMLMap,
-} from "yaml";
+import { isCollection, isMap, isScalar, isSeq, type Pair, Scalar, stringify, type YAMLMap } from "yaml";
+import { parsed } from "./parsing";
 
 export type Path = readonly string[];
 type Mapping = YAMLMap<unknown, unknown>;
@@ -49,7 +40,7 @@ function itemOf(list: unknown, place: string | undefined): Mapping | undefined {
 
 /** The text with one more item at the end of a list, which is made where it is missing. */
 export function appendItem(text: string, path: Path, value: unknown): string {
-  const list = parseDocument(text).getIn(path);
+  const list = parsed(text).getIn(path);
   const last = isSeq(list) ? (list.items.at(-1) as Ranged | undefined) : undefined;
   if (!isSeq(list) || !last?.range) return setIn(text, path, [value]);
   if (list.flow)
@@ -103,7 +94,7 @@ export function deleteIn(text: string, path: Path): string {
 
 /** The text without one item of a list. A list that would be left empty goes, too. */
 export function deleteItem(text: string, path: Path, index: number): string {
-  const list = parseDocument(text).getIn(path);
+  const list = parsed(text).getIn(path);
   if (!isCollection(list) || isMap(list) || !list.items[index]) return text;
   if (list.items.length === 1) return deleteIn(text, path);
   const items = list.items as Ranged[];
@@ -135,12 +126,12 @@ export function inline(value: unknown): string {
 }
 
 function topOf(text: string): Mapping | null {
-  const top = parseDocument(text).contents;
+  const top = parsed(text).contents;
   return isMap(top) ? (top as Mapping) : null;
 }
 
 function mapAt(text: string, path: Path): Mapping | null {
-  const found = path.length === 0 ? parseDocument(text).contents : parseDocument(text).getIn(path);
+  const found = path.length === 0 ? parsed(text).contents : parsed(text).getIn(path);
   return isMap(found) ? (found as Mapping) : null;
 }
 

@@ -1,5 +1,6 @@
 /** What the editor does with steps: add, rename, remove, connect. Each is a change of the text. */
-import { isScalar, parseDocument, type Scalar, visit } from "yaml";
+import { isScalar, type Scalar, visit } from "yaml";
+import { parsed } from "./parsing";
 import { deleteIn, deleteItem, renameKey, replaceRanges, setAll, setIn } from "./patch";
 
 type Step = Record<string, unknown>;
@@ -40,7 +41,7 @@ export function renameStep(text: string, from: string, to: string): string {
     const [start, end] = node.range ?? [0, 0];
     edits.push({ from: start, to: end, by });
   };
-  visit(parseDocument(text), {
+  visit(parsed(text), {
     Pair(_, pair, path) {
       const isNamed = isScalar(pair.key) && pair.key.value === from && path.length === 4;
       const parent = path[2] as { key?: { value?: unknown } } | undefined;
@@ -73,7 +74,7 @@ export function renameParam(text: string, from: string, to: string): string {
 function replaceReferences(text: string, pattern: string, to: string): string {
   const referring = new RegExp(`\\b${pattern}(?![A-Za-z0-9_-])`, "g");
   const edits: { from: number; to: number; by: string }[] = [];
-  visit(parseDocument(text), {
+  visit(parsed(text), {
     Scalar(key, node) {
       if (key === "key" || typeof node.value !== "string" || !node.value.includes("${")) return;
       const [start, end] = node.range ?? [0, 0];
@@ -87,7 +88,7 @@ function replaceReferences(text: string, pattern: string, to: string): string {
 
 /** The text without a step, and without what other steps took from it. */
 export function removeStep(text: string, name: string): string {
-  const flow = (parseDocument(text).toJSON() ?? {}) as { steps?: Record<string, Step>; publish?: unknown[] };
+  const flow = (parsed(text).toJSON() ?? {}) as { steps?: Record<string, Step>; publish?: unknown[] };
   const refers = (value: unknown) =>
     new RegExp(`\\bsteps\\.${name}(?![A-Za-z0-9_-])`).test(JSON.stringify(value) ?? "");
   let done = text;

@@ -79,7 +79,7 @@ export function Canvas(props: Props) {
   const [nodes, setNodes, onNodesChange] = useNodesState(made);
   useEffect(() => setNodes((before) => carryOver(before, made)), [made, setNodes]);
   useEffect(() => setNodes((before) => withSelected(before, selected)), [selected, setNodes]);
-  const edges = useMemo(() => edgesOf(graph, library), [graph, library]);
+  const edges = useSameEdges(useMemo(() => edgesOf(graph, library), [graph, library]));
   // What is drawn from nothing stays where it is dropped.
   const [hadSteps] = useState(graph.steps.length > 0);
   useFirstLook(hadSteps);
@@ -99,10 +99,13 @@ export function Canvas(props: Props) {
           : whyNot(graph, library, wantedOf(edge, graph)),
     [graph, library],
   );
+  // The same function always: otherwise every port would be drawn again with every change.
+  const newest = useRef(refusal);
+  newest.current = refusal;
   const fits = useCallback<Fits>(
     (from, handle, to, input) =>
-      refusal({ source: from, sourceHandle: handle, target: to, targetHandle: input }) === null,
-    [refusal],
+      newest.current({ source: from, sourceHandle: handle, target: to, targetHandle: input }) === null,
+    [],
   );
   const connect = (edge: Connection) => {
     const why = refusal(edge);
@@ -154,6 +157,8 @@ export function Canvas(props: Props) {
         nodesDraggable={isEditable}
         nodesConnectable={isEditable}
         deleteKeyCode={isEditable ? DELETE_KEYS : null}
+        // The form opens at a click, not in the middle of a drag.
+        selectNodesOnDrag={false}
         connectionRadius={28}
         snapToGrid
         snapGrid={GRID}
@@ -228,6 +233,19 @@ function carryOver(before: StepNodeType[], made: StepNodeType[]): StepNodeType[]
     if (isSame && samePlace(old, node)) return old;
     return { ...node, data: isSame ? old.data : node.data, measured: old.measured, selected: old.selected };
   });
+}
+
+/** Edges that did not change are the same objects as before: only the others are drawn again. */
+function useSameEdges(made: Edge[]): Edge[] {
+  const before = useRef(new Map<string, Edge>());
+  return useMemo(() => {
+    const kept = made.map((edge) => {
+      const old = before.current.get(edge.id);
+      return old && JSON.stringify(old) === JSON.stringify(edge) ? old : edge;
+    });
+    before.current = new Map(kept.map((edge) => [edge.id, edge]));
+    return kept;
+  }, [made]);
 }
 
 function samePlace(one: StepNodeType, other: StepNodeType): boolean {

@@ -1,6 +1,6 @@
 /** What may be given to an input: datasets, and outputs of other steps that fit and make no circle. */
 import type { ComponentPort, LibraryComponent } from "../../../api/shapes";
-import { type FlowGraph, type FlowStep, wouldCircle } from "../../../lib/flow/graph";
+import { type FlowGraph, type FlowStep, laterSteps } from "../../../lib/flow/graph";
 import { fits } from "../../../lib/flow/types";
 import { portsOf } from "./library";
 
@@ -17,8 +17,9 @@ export function inputChoices(
   present: unknown,
 ): Choice[] {
   const choices: Choice[] = [];
+  const later = laterSteps(graph, to.name);
   for (const from of graph.steps) {
-    if (wouldCircle(graph, from.name, to.name)) continue;
+    if (later.has(from.name)) continue;
     if (from.kind === "dataset") {
       choices.push({ value: `\${steps.${from.name}}`, label: from.name });
       continue;

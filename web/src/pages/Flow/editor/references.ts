@@ -1,6 +1,6 @@
 /** What a step may refer to: parameters of the flow, values that earlier steps made, the keys it runs over. */
 import type { LibraryComponent } from "../../../api/shapes";
-import { type FlowGraph, type FlowStep, wouldCircle } from "../../../lib/flow/graph";
+import { type FlowGraph, type FlowStep, laterSteps } from "../../../lib/flow/graph";
 import { fits, isValueType } from "../../../lib/flow/types";
 import { object, portsOf } from "./library";
 
@@ -29,8 +29,9 @@ export function referencesFor(
   for (const key of Object.keys(object(step.value.each))) {
     found.push({ text: `each.${key}`, group: "Runs over", type: "any" });
   }
+  const later = laterSteps(graph, step.name);
   for (const from of graph.steps) {
-    if (from.kind === "dataset" || wouldCircle(graph, from.name, step.name)) continue;
+    if (from.kind === "dataset" || later.has(from.name)) continue;
     const all = from.value.each === undefined ? "" : "[*]";
     for (const output of portsOf(from, library).outputs) {
       if (!isValueType(output.type)) continue;

@@ -66,7 +66,7 @@ function OneParam({ param, value, isFree = false, ...form }: OneProps) {
           <Group gap={0} wrap="nowrap">
             <ReferenceMenu
               label={param.name}
-              references={referencesFor(graph, library, step, isFree ? undefined : param.type)}
+              references={() => referencesFor(graph, library, step, isFree ? undefined : param.type)}
               onChoose={(text) => give(`\${${text}}`)}
               onPromote={String(value ?? "").includes("${") ? undefined : promote}
             />

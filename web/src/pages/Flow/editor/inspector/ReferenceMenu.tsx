@@ -1,11 +1,13 @@
 import { ActionIcon, Menu, Text, Tooltip } from "@mantine/core";
 import { IconBraces } from "@tabler/icons-react";
+import { useState } from "react";
 import type { Reference } from "../references";
 
 interface Props {
   /** Of which field. */
   label: string;
-  references: readonly Reference[];
+  /** Asked for when the menu is opened: in a large flow there are many. */
+  references: () => readonly Reference[];
   disabled?: boolean;
   onChoose: (text: string) => void;
   /** Makes the value a parameter of the flow. */
@@ -16,8 +18,10 @@ const GROUPS = ["Parameters of the flow", "Runs over", "Outputs of steps", "Of t
 
 /** Takes a value from somewhere else in the flow. */
 export function ReferenceMenu({ label, references, disabled, onChoose, onPromote }: Props) {
+  const [opened, setOpened] = useState(false);
+  const offered = opened ? references() : [];
   return (
-    <Menu position="bottom-end" withinPortal shadow="md">
+    <Menu position="bottom-end" withinPortal shadow="md" opened={opened} onChange={setOpened}>
       <Menu.Target>
         <Tooltip label="Take the value from the flow">
           <ActionIcon
@@ -34,7 +38,7 @@ export function ReferenceMenu({ label, references, disabled, onChoose, onPromote
       <Menu.Dropdown mah={320} style={{ overflowY: "auto" }}>
         {onPromote && <Menu.Item onClick={onPromote}>Make it a parameter of the flow</Menu.Item>}
         {GROUPS.map((group) => {
-          const items = references.filter((one) => one.group === group);
+          const items = offered.filter((one) => one.group === group);
           if (items.length === 0) return null;
           return (
             <div key={group}>

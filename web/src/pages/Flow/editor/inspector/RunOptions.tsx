@@ -107,7 +107,7 @@ function WhenAndAfter({ step, graph, library, isEditable, option, set }: StepFor
           <ReferenceMenu
             label="the condition"
             disabled={!isEditable}
-            references={referencesFor(graph, library, step)}
+            references={() => referencesFor(graph, library, step)}
             onChoose={(text) =>
               set(["when"], writtenCondition(condition ? `${condition} and ${text}` : text))
             }
@@ -165,7 +165,9 @@ function Each({ step, graph, library, isEditable, option, set }: StepForm) {
             <ReferenceMenu
               label={name}
               disabled={!isEditable}
-              references={referencesFor(graph, library, step, "list").filter((one) => one.type === "list")}
+              references={() =>
+                referencesFor(graph, library, step, "list").filter((one) => one.type === "list")
+              }
               onChoose={(text) => set(["each", name], `\${${text}}`)}
             />
           }
