@@ -220,11 +220,12 @@ class Run:
         """Points without a step go on behind these."""
         self._steps.update(last)
 
-    def finish(self, state: RunState = RunState.SUCCEEDED) -> None:
+    def finish(self, state: RunState | str = RunState.SUCCEEDED) -> None:
         """Send what is left, for a few seconds at most, and end the run. Calling it again does nothing."""
+        ended = RunState(state)
         self._users -= 1
         if self._users <= 0:
-            self.close(state)
+            self.close(ended)
 
     def close(self, state: RunState) -> None:
         """End it, whoever uses it still."""

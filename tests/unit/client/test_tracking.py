@@ -587,3 +587,9 @@ def test_a_key_the_server_refuses_takes_no_other_with_it(runs: Runs, server: Fak
     run.log_metrics({"loss": 2.0, "bad": 1.0, "acc": 0.5})
     run.finish()
     assert (runs.points("loss"), runs.points("acc")) == ([(0, 2.0)], [(0, 0.5)])
+
+
+def test_a_run_ends_by_the_name_of_a_state(runs: Runs) -> None:
+    run = millpond.init(project="vision")
+    run.finish("failed")
+    assert runs.ended() == ["failed"]
