@@ -143,6 +143,13 @@ def of_run(tx: Connection, project_id: str, run_id: str) -> Sequence[ModelVersio
     return [_to_version(row) for row in tx.execute(query.order_by(_version.c.changed_at.desc()))]
 
 
+def written(tx: Connection, commit_ids: Collection[str]) -> Sequence[str]:
+    """`MODEL@3` of each of these commits that is a version, also of one in the bin; by name."""
+    query = select(dataset.c.name, _version.c.number).join(dataset, dataset.c.id == _version.c.dataset_id)
+    rows = tx.execute(query.where(_version.c.commit_id.in_(commit_ids)).order_by(dataset.c.name, _version.c.number))
+    return [f"{row.name.removeprefix(model_dataset(''))}@{row.number}" for row in rows]
+
+
 def newest(tx: Connection, dataset_ids: Collection[str]) -> Mapping[str, ModelVersion]:
     """The visible version with the greatest number, by dataset."""
     last = select(_version.c.dataset_id, func.max(_version.c.number).label("number"))

@@ -61,7 +61,7 @@ def _of_job(recorded: RecordedRun, asked: RerunAsked, there: StillThere) -> tupl
     assert recorded.job is not None
     spec = unfilled(recorded.job.spec, recorded.job.status.template)
     parts = [_code(spec, asked, there), *_environment(spec, recorded, asked, there), *_place(spec, asked, there)]
-    parts += _needs(spec, there)
+    parts += [*_needs(spec, there), *map(_model, recorded.models)]
     changes: dict[str, Any] = {"after": ()}
     if asked.code_commit is not None:
         changes["code_commit"] = asked.code_commit
@@ -163,6 +163,13 @@ def _needs(spec: JobSpec, there: StillThere) -> list[RerunPart]:
         count = format_count(len(spec.mounts), "mount")
         parts.append(_part("mount", PartState.UNPINNED, f"{count} outside the lake; content may have changed."))
     return parts
+
+
+def _model(written: str) -> RerunPart:
+    """A version that the script asked for itself: which one it gets now is for the script to say."""
+    name, _, version = written.rpartition("@")
+    text = f"Its script read version {version} of model {name}; an alias may have moved since."
+    return _part("model", PartState.UNPINNED, text, f"Name the version in the script: {written}")
 
 
 def _with_data(

@@ -80,6 +80,8 @@ class RecordedRun:
     origin: Mapping[str, Any]
     inputs: Sequence[Mapping[str, Any]]
     job: Job | None
+    # Versions of models that the script of a job has read, as `MODEL@3`.
+    models: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

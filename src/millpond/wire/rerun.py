@@ -37,7 +37,7 @@ class RerunAsked(Request):
 
 class RerunPart(Response):
     """One thing that the run was made of. `part`: code, data, environment, image, command, parameter, place, secret,
-    mount, dependencies or kind.
+    mount, model, dependencies or kind.
 
     `unpinned`: the same in name, but nothing says that it is the same in fact. `gone`: it cannot start without it.
     """

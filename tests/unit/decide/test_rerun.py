@@ -100,6 +100,12 @@ def test_data_that_is_gone_says_how_it_comes_back(there: StillThere, said: str, 
     assert said in lost.text and hint in (lost.hint or "")
 
 
+def test_models_that_the_script_chose_itself_are_not_pinned() -> None:
+    found = plan(replace(of_job(), models=("chest@3",)), RerunAsked(), THERE)
+    assert states(found, "model") == ["unpinned"] and found.spec is not None
+    assert any("version 3 of model chest" in one.text for one in found.parts)
+
+
 def test_what_is_gone_can_be_replaced() -> None:
     asked = RerunAsked(code_commit="1" * 64, environment="2" * 64, on="gpu", data=(JobInput("xray", "v4"),))
     found = plan(of_job(), asked, StillThere())

@@ -6,7 +6,20 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from millpond.db import commits, computes, datasets, jobs, mounts, queues, run_values, runs, secrets, templates
+from millpond.db import (
+    commits,
+    computes,
+    datasets,
+    jobs,
+    lineage,
+    models,
+    mounts,
+    queues,
+    run_values,
+    runs,
+    secrets,
+    templates,
+)
 from millpond.decide import rerun as decisions
 from millpond.errors import Conflict, Invalid
 from millpond.model.ids import new_id
@@ -77,6 +90,7 @@ def _plan(
             origin=record.origin,
             inputs=record.inputs,
             job=jobs.get(tx, run.job_id) if run.job_id else None,
+            models=tuple(models.written(tx, lineage.read_by_run(tx, run.id))) if run.job_id else (),
         )
         there = _still_there(tx, actor, project, recorded)
     return recorded, decisions.plan(recorded, asked, there)
