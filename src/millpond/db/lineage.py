@@ -11,6 +11,7 @@ from sqlalchemy import Connection, and_, func, or_, select
 from millpond.db.batches import batches
 from millpond.db.tables import commit, dataset, job, lineage_edge, project
 from millpond.model.lineage import LineageEdge, LineageRole
+from millpond.model.names import STEP_DATASET
 
 _edge = lineage_edge
 _OF_JOB = _edge.c.maker_kind == "job"
@@ -82,8 +83,16 @@ def is_named_by_job(tx: Connection, commit_id: str, *, besides: str) -> bool:
 
 
 def is_used(tx: Connection, commit_id: str, *, besides: str) -> bool:
-    """True if a job other than `besides` names this commit, or another commit was made from it."""
-    made = select(_edge.c.id).where(_edge.c.source_id == commit_id, _edge.c.made_id.is_not(None))
+    """True if a job other than `besides` names this commit, or another commit was made from it.
+
+    What is passed from step to step of a flow has its own files and does not count.
+    """
+    made = (
+        select(_edge.c.id)
+        .join(commit, commit.c.id == _edge.c.made_id)
+        .join(dataset, dataset.c.id == commit.c.dataset_id)
+        .where(_edge.c.source_id == commit_id, dataset.c.name != STEP_DATASET)
+    )
     return is_named_by_job(tx, commit_id, besides=besides) or tx.execute(made.limit(1)).first() is not None
 
 

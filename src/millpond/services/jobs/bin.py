@@ -15,7 +15,7 @@ from millpond.errors import ReadOnly
 from millpond.lake.keys import ProjectKeys
 from millpond.model.component import ComponentRef
 from millpond.model.job import Job
-from millpond.model.names import ARTIFACT_DATASET, CHECKPOINT_DATASET, CODE_DATASET, OUTPUT_DATASET
+from millpond.model.names import ARTIFACT_DATASET, CHECKPOINT_DATASET, CODE_DATASET, OUTPUT_DATASET, STEP_DATASET
 from millpond.model.people import SYSTEM
 from millpond.services.commits import system_branches
 from millpond.services.deps import Deps
@@ -53,6 +53,8 @@ def _purge_job(deps: Deps, job: Job, now: datetime) -> None:
     _release(deps, job, OUTPUT_DATASET, job.status.output_commit, now, is_needed=lineage.is_used)
     # As long as there is something that was made with it, a collection keeps it all the same.
     _release(deps, job, CODE_DATASET, job.spec.code_commit, now, is_needed=lineage.is_named_by_job)
+    for passed in {one.commit_id for one in job.spec.inputs if one.name == STEP_DATASET}:
+        _release(deps, job, STEP_DATASET, passed, now, is_needed=lineage.is_named_by_job)
     system_branches.remove(deps, job.project_id, CHECKPOINT_DATASET, job.id, now)
     _remove_artifacts(deps, job.project_id, job.run_id, now)
     logs.remove(deps, job)

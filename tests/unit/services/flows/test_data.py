@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from millpond.db import caches, volumes
+from millpond.db import caches, commits, datasets, volumes
+from millpond.services.jobs import bin, jobs
 from millpond.testing.builders_data import a_commit
 from tests.unit.services.flows.running import Flows
 
@@ -78,3 +79,27 @@ def test_a_full_volume_keeps_no_run_from_going_on(flows: Flows) -> None:
         volumes.change(tx, flows.world.volume.id, capacity_bytes=1)
     run = flows.start(TWO % "yes")
     assert cached(flows) == set() and run.states["first"] == "queued"
+
+
+def test_what_steps_passed_on_goes_with_their_jobs(flows: Flows) -> None:
+    run = flows.start("""
+steps:
+  first: {command: [first], outputs: {out: {}}}
+  second: {command: [second], inputs: {data: "${steps.first.outputs.out}"}}
+""")
+    run.end("first", files={"out": {"f": b"1"}})
+    run.end("second")
+    assert branches(flows, ".outputs") and branches(flows, ".steps")
+    world = flows.world
+    for step in ("first", "second"):
+        jobs.delete(flows.deps, world.maria, world.project, run.job(step).id)
+    world.clock.advance(31 * 86_400)
+    assert bin.purge(flows.deps, world.clock.now()) == 2
+    assert (branches(flows, ".outputs"), branches(flows, ".steps")) == ([], [])
+
+
+def branches(flows: Flows, dataset: str) -> list[str]:
+    with flows.deps.db.read() as tx:
+        found = datasets.find(tx, flows.world.project.id, dataset)
+        assert found is not None
+        return [ref.name for ref in commits.refs(tx, found.id, limit=100)]
