@@ -26,6 +26,7 @@ _LOCKED = _BY_ID.with_for_update(of=job)
 _INSERT = job.insert()
 _UPDATE = job.update().where(job.c.id == bindparam("saved"))
 _BY_IDS = _JOBS.where(job.c.id.in_(bindparam("wanted", expanding=True)))
+_PROGRESS = select(job.c.id, job.c.state, job.c.started_at).where(job.c.id.in_(bindparam("wanted", expanding=True)))
 _NAMED = (job.c.project_id == bindparam("project_id"), job.c.name == bindparam("name"))
 _HOLDER = _JOBS.where(*_NAMED, _LIVING)
 _NEWEST = select(func.max(job.c.number)).where(*_NAMED)
@@ -191,6 +192,14 @@ def by_ids(tx: Connection, job_ids: Collection[str]) -> Mapping[str, Job]:
         return {}
     rows = tx.execute(_BY_IDS, {"wanted": sorted(job_ids)})
     return {row.id: _job(row) for row in rows}
+
+
+def progress(tx: Connection, job_ids: Collection[str]) -> Mapping[str, tuple[JobState, datetime | None]]:
+    """The state of each, and when it began: a thousand jobs as a whole are slow to read."""
+    if not job_ids:
+        return {}
+    rows = tx.execute(_PROGRESS, {"wanted": sorted(job_ids)})
+    return {row.id: (JobState(row.state), row.started_at) for row in rows}
 
 
 def commit_sizes(tx: Connection, commits: Collection[str]) -> Mapping[str, int]:

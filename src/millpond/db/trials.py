@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, func, select, tuple_
+from sqlalchemy import Connection, func, select, tuple_
 
 from millpond.db.tables import trial
 from millpond.model.search import Trial, TrialState
+
+# What trials are sorted by.
+SortColumn = Literal["number", "state", "params", "value_list"]
 
 
 def insert(tx: Connection, values: Sequence[Trial]) -> None:
@@ -30,10 +33,29 @@ def take(tx: Connection, value: Trial, *, job_id: str, run_id: str) -> bool:
     return bool(tx.execute(taken).rowcount)
 
 
-def of_search(tx: Connection, search_id: str) -> list[Trial]:
-    """By number."""
+def of_search(tx: Connection, search_id: str, state: TrialState | None = None) -> list[Trial]:
+    """By number: all, or those in a state."""
     query = select(trial).where(trial.c.search_id == search_id)
+    if state is not None:
+        query = query.where(trial.c.state == state.value)
     return [_trial(row) for row in tx.execute(query.order_by(trial.c.number))]
+
+
+def sort_keys(
+    tx: Connection, search_id: str, column: SortColumn, states: Collection[TrialState] | None = None
+) -> Sequence[tuple[int, Any]]:
+    """The number of each trial and what that column holds, by number: enough to sort many and load few."""
+    query = select(trial.c.number, trial.c[column]).where(trial.c.search_id == search_id)
+    if states is not None:
+        query = query.where(trial.c.state.in_([state.value for state in states]))
+    return [(number, value) for number, value in tx.execute(query.order_by(trial.c.number))]
+
+
+def some(tx: Connection, search_id: str, numbers: Sequence[int]) -> list[Trial]:
+    """Those of these numbers, in the order asked."""
+    query = select(trial).where(trial.c.search_id == search_id, trial.c.number.in_(numbers))
+    found = {row.number: _trial(row) for row in tx.execute(query)}
+    return [found[number] for number in numbers if number in found]
 
 
 def get(tx: Connection, search_id: str, number: int) -> Trial | None:
@@ -61,10 +83,13 @@ def numbered(tx: Connection, wanted: Mapping[str, Sequence[int]]) -> Mapping[str
     }
 
 
-def _trial(row: Row[Any]) -> Trial:
-    known = dict(row._mapping)
-    values = tuple(known.pop("value_list"))
-    return Trial(**known | {"state": TrialState(row.state), "values": values, "rungs": tuple(row.rungs)})
+def _trial(row: Sequence[Any]) -> Trial:
+    # All at once, in the order of the table: asking each row for its columns by name is felt with thousands.
+    search_id, number, params, created_at, state, job_id, run_id, values, rungs, problem, ended_at, is_settled = row
+    return Trial(
+        search_id, number, params, created_at, state=TrialState(state), job_id=job_id, run_id=run_id,
+        values=tuple(values), rungs=tuple(rungs), problem=problem, ended_at=ended_at, is_settled=is_settled,
+    )  # fmt: skip
 
 
 def _values(value: Trial) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from millpond.db import jobs, metrics, trials
 from millpond.decide.searches.importance import importance
@@ -16,6 +18,14 @@ from millpond.services.people import access
 from millpond.services.searches.searches import find
 
 
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """Which column trials are sorted by, and what of it."""
+
+    column: trials.SortColumn
+    read: Callable[[Any], object]
+
+
 def list_trials(
     deps: Deps, project: Project, written: str, *, states: Collection[TrialState] | None, sort: str, descending: bool,
     limit: int, cursor: str | None,
@@ -25,12 +35,14 @@ def list_trials(
     Those without such a value come last.
     """
     begin = number_of(cursor) or 0
+    end = begin + limit
     with deps.db.read() as tx:
         search = find(tx, project, written)
-        found = [one for one in trials.of_search(tx, search.id) if states is None or one.state in states]
-    found = _sorted(search, found, sort, descending=descending)
-    shown = _views(deps, search, found[begin : begin + limit])
-    return Listing(shown, encode(begin + limit) if begin + limit < len(found) else None)
+        order = _order(search, sort)
+        keys = [(number, order.read(held)) for number, held in trials.sort_keys(tx, search.id, order.column, states)]
+        numbers = _sorted(keys, descending=descending)
+        found = trials.some(tx, search.id, numbers[begin:end])
+    return Listing(_views(deps, search, found), encode(end) if end < len(numbers) else None)
 
 
 def get_trial(deps: Deps, project: Project, written: str, number: int) -> TrialView:
@@ -48,7 +60,7 @@ def importance_of(
     """Of one objective, the first unless named: its metric, how many trials counted, and the parameters."""
     with deps.db.read() as tx:
         search = find(tx, project, written)
-        found = trials.of_search(tx, search.id)
+        found = trials.of_search(tx, search.id, TrialState.SUCCEEDED)
     names = [objective.metric for objective in search.spec.objectives]
     if metric is not None and metric not in names:
         raise access.not_found("objective", metric, names)
@@ -61,43 +73,43 @@ def importance_of(
 def _views(deps: Deps, search: Search, found: Sequence[Trial]) -> list[TrialView]:
     keys = [objective.metric for objective in search.spec.objectives]
     with deps.db.read() as tx:
-        known = jobs.by_ids(tx, {one.job_id for one in found if one.job_id})
+        known = jobs.progress(tx, {one.job_id for one in found if one.job_id})
         living = [one.run_id for one in found if one.run_id and not one.state.is_finished]
         summaries = metrics.summaries(tx, living, keys) if keys else {}
     views = []
     for one in found:
-        job = known.get(one.job_id or "")
+        job_state, started_at = known.get(one.job_id or "", (None, None))
         newest = {key: summary.last for key, summary in summaries.get(one.run_id or "", {}).items()}
         views.append(
             TrialView(
                 one,
-                job_state=job.status.state.value if job else None,
+                job_state=job_state.value if job_state else None,
                 newest={key: value for key, value in newest.items() if math.isfinite(value)},
-                started_at=job.status.started_at if job else None,
+                started_at=started_at,
             )
         )
     return views
 
 
-def _sorted(search: Search, found: list[Trial], sort: str, *, descending: bool) -> list[Trial]:
-    read = _reader(search, sort)
-    with_value = [one for one in found if read(one) is not None]
-    with_value.sort(key=lambda one: (_ordered(read(one)), one.number), reverse=descending)
-    return [*with_value, *(one for one in found if read(one) is None)]
+def _sorted(keys: Sequence[tuple[int, object]], *, descending: bool) -> list[int]:
+    """The numbers of trials, from those and what they are sorted by."""
+    with_value = [(_ordered(value), number) for number, value in keys if value is not None]
+    with_value.sort(reverse=descending)
+    return [*(number for _, number in with_value), *(number for number, value in keys if value is None)]
 
 
-def _reader(search: Search, sort: str) -> Callable[[Trial], object]:
+def _order(search: Search, sort: str) -> _Order:
     metrics_of = [objective.metric for objective in search.spec.objectives]
     names = [parameter.name for parameter in search.spec.parameters]
     if sort == "number":
-        return lambda trial: trial.number
+        return _Order("number", lambda number: number)
     if sort == "state":
-        return lambda trial: trial.state.value
+        return _Order("state", lambda state: state)
     if sort.removeprefix("param.") in names:
-        return lambda trial: trial.params.get(sort.removeprefix("param."))
+        return _Order("params", lambda params: params.get(sort.removeprefix("param.")))
     if sort == "value" or sort in metrics_of:
         place = 0 if sort == "value" else metrics_of.index(sort)
-        return lambda trial: trial.values[place] if len(trial.values) > place else None
+        return _Order("value_list", lambda values: values[place] if len(values) > place else None)
     known = ", ".join(["number", "value", "state", *metrics_of, *names])
     raise BadRequest(f"Cannot sort trials by {sort!r}.", hint=f"Choose one of: {known}.")
 

@@ -113,7 +113,7 @@ def _submit_waiting(deps: Deps, search_id: str) -> None:
     with deps.db.read() as tx:
         search = searches.get(tx, search_id)
         project = projects.get(tx, search.project_id) if search else None
-        waiting = [trial for trial in trials.of_search(tx, search_id) if trial.state is TrialState.WAITING]
+        waiting = trials.of_search(tx, search_id, TrialState.WAITING)
     if search is None or project is None or search.state is not SearchState.RUNNING or not waiting:
         return
     try:
