@@ -30,6 +30,15 @@ def test_a_new_component_passes_its_own_tests_and_runs(mill: Mill, component: Pa
     assert (tmp_path / "w" / "output" / "listing" / "files.txt").read_text() == "hello.txt\n"
 
 
+def test_folders_of_a_run_may_be_relative(
+    mill: Mill, component: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = mill("library", "run", "./clean-labels", "--local", "--input", "data=clean-labels/tests/data", "-o", "out")
+    assert ran.code == 0, ran.err
+    assert (tmp_path / "out" / "output" / "listing" / "files.txt").read_text() == "hello.txt\n"
+
+
 def test_a_released_version_cannot_change_unnoticed(mill: Mill, component: Path) -> None:
     assert mill("library", "test", str(component), "--record", "--example-only").code == 0
     (component / "README.md").write_text("other words\n")

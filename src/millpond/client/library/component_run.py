@@ -51,6 +51,7 @@ def run_component(
             hint="Use it as a step of a flow.",
         )
     values = checked_params(component, params)
+    work = work.resolve()  # the process runs in the component's folder, where a relative path means another place
     step = LocalStep(
         LocalWork(
             component.name, None, new_id(), component.command, folder, work, _checked_inputs(component, inputs), values,

@@ -46,6 +46,12 @@ class FlowContext:
     def problem(self, path: Path, code: str, message: str, hint: str = "", *, at_key: bool = False) -> FlowProblem:
         return self.document.problem(path, code, message, hint, at_key=at_key)
 
+    @cached_property
+    def unreadable_steps(self) -> frozenset[str]:
+        """Steps that stand in the text with a problem of their own; whoever names them is not to blame."""
+        written = at(self.document.value, ("steps",))
+        return frozenset(written if isinstance(written, dict) else ()) - self.flow.steps.keys()
+
     def component(self, step: Step) -> Component | None:
         return self.components.get(step.component or "")
 

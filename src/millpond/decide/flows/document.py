@@ -98,7 +98,13 @@ class _Reader:
             inside = above | {id(node)}
             return [self.value(item, (*path, index), inside) for index, item in enumerate(node.value)]
         is_plain = isinstance(node, yaml.ScalarNode) and not node.style
-        return scalar(node.value) if is_plain else node.value
+        return self._finite(node, path, scalar(node.value)) if is_plain else node.value
+
+    def _finite(self, node: yaml.Node, path: Path, value: Any) -> Any:
+        """The value itself. Steps get theirs as JSON, which knows no `.inf` and no `.nan`."""
+        if isinstance(value, float) and not math.isfinite(value):
+            return self._refuse(node, path, f"{node.value} cannot be a value: JSON has no such number.")
+        return value
 
     def _items(self, node: yaml.MappingNode, path: Path, above: frozenset[int]) -> Iterator[tuple[str, Any]]:
         seen: dict[str, int] = {}

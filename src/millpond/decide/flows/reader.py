@@ -156,6 +156,8 @@ def _step(name: str, steps: Fields) -> Step | None:
         what = "has no work" if not kinds else f"has {' and '.join(kind.value for kind in kinds)}"
         hint = "A step has exactly one of: dataset, component, command, approval."
         steps.note((name,), "step", f"Step {name!r} {what}.", hint, at_key=True)
+        # What looks like "no work" is often a key with a slip: `comand`.
+        fields.only({key for keys in _STEP_KEYS.values() for key in keys})
         return None
     kind = kinds[0]
     fields.only(_STEP_KEYS[kind])

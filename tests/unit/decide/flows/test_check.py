@@ -42,6 +42,15 @@ def test_a_flow_without_mistakes_has_no_problems() -> None:
     assert problems(WHOLE) == []
 
 
+def test_a_step_with_a_slip_in_its_key_is_the_only_one_to_blame() -> None:
+    text = HEAD + "steps:\n  a: {comand: [x]}\n  b: {command: [y], after: [a], params: {p: '${steps.a.outputs.o}'}}\n"
+    found = check_flow(text, find).problems
+    assert [(one.line, one.column, one.code, one.hint) for one in found] == [
+        (4, 3, "step", "A step has exactly one of: dataset, component, command, approval."),
+        (4, 7, "unknown-key", "Did you mean 'command'?"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "line", "code", "words"),
     [
@@ -52,6 +61,9 @@ def test_a_flow_without_mistakes_has_no_problems() -> None:
         ("schema: millpond.flow/1\nname: My Flow\nsteps:\n" + DATA, 2, "name", "My Flow"),
         (HEAD + "steps:\n" + DATA + "  Bad Name: {dataset: y}\n", 5, "name", "Bad Name"),
         (HEAD + "steps:\n  a: {inputs: {}}\n", 4, "step", "has no work"),
+        (HEAD + "steps:\n  a:\n    comand: [x]\n", 5, "unknown-key", "comand"),
+        (HEAD + "steps:\n  a:\n    command: [x]\n    params: {p: -.inf}\n", 6, "yaml", "-.inf"),
+        (HEAD + "steps:\n  a:\n    command: [x]\n    params: {p: 1e999}\n", 6, "yaml", "1e999"),
         (HEAD + "steps:\n  a: {dataset: x, component: split@1}\n", 4, "step", "dataset and component"),
         (HEAD + "steps:\n  a: {dataset: x, cached: maybe}\n", 4, "value", "maybe"),
         (HEAD + "steps:\n  a: {dataset: 'x@@y'}\n", 4, "dataset", "'@y'"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from millpond.decide.flows.document import MAX_NODES, read_document
@@ -24,7 +22,6 @@ from millpond.decide.flows.document import MAX_NODES, read_document
         ("x: 2026-01-01", {"x": "2026-01-01"}),
         ("x: 1e3", {"x": 1000.0}),
         ("x: .5", {"x": 0.5}),
-        ("x: -.inf", {"x": -math.inf}),
         ("x: ~", {"x": None}),
         ("x:", {"x": None}),
         ("1: a", {"1": "a"}),
@@ -54,6 +51,8 @@ def test_places_are_those_of_keys_and_values() -> None:
         ("? [a]\n: 1", "yaml", 1, "key must be text"),
         ("a: &x [*x]", "yaml", 1, "contain itself"),
         ("a: \x00", "yaml", 1, "not YAML"),
+        ("a:\n  b: -.inf", "yaml", 2, "-.inf"),
+        ("a: [1, .NaN]", "yaml", 1, ".NaN"),
     ],
 )
 def test_what_is_not_one_document_is_a_problem_with_a_place(text: str, code: str, line: int, words: str) -> None:

@@ -23,7 +23,7 @@ def has_no_cycle(flow: FlowContext) -> Iterator[FlowProblem]:
 def comes_after_known_steps(flow: FlowContext) -> Iterator[FlowProblem]:
     for name, step in flow.flow.steps.items():
         for index, other in enumerate(step.after):
-            if other not in flow.flow.steps:
+            if other not in flow.flow.steps and other not in flow.unreadable_steps:
                 hint = nearest(other, flow.flow.steps)
                 yield flow.problem(
                     ("steps", name, "after", index), "unknown-step", f"There is no step {other!r}.", hint

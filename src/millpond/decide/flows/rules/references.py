@@ -75,6 +75,8 @@ def _what_is_missing(flow: FlowContext, placed: Placed, ref: Ref) -> tuple[str, 
     if ref.kind is RefKind.FIXED:
         return None
     step = flow.flow.steps.get(ref.step)
+    if step is None and ref.step in flow.unreadable_steps:
+        return None
     if step is None:
         return f"There is no step {ref.step!r}.", nearest(ref.step, flow.flow.steps)
     if ref.kind is RefKind.STEP:
