@@ -98,6 +98,33 @@ def test_metrics_between_steps(mill: Mill) -> None:
     assert odd["values"] == ["NaN"]
 
 
+def test_what_is_thinned_out_is_said(mill: Mill) -> None:
+    assert "thinned out" in mill.ok("run", "metrics", "train 0.1", "loss", "-n", "4").err
+    assert "thinned out" not in mill.ok("run", "metrics", "train 0.1", "loss").err
+
+
+def test_one_run_is_not_compared(mill: Mill) -> None:
+    failed = mill("run", "compare", "train 0.1")
+    assert (failed.code, "One run cannot be compared." in failed.err) == (2, True)
+
+
+def test_empty_lists_say_why(mill: Mill) -> None:
+    assert "No runs of an experiment 'gird'. Did you mean 'grid'?" in mill.ok("run", "list", "--experiment", "gird").err
+    assert "No runs match." in mill.ok("run", "list", "--parent", "inner").err
+    assert "No runs in the bin." in mill.ok("run", "list", "--deleted").err
+
+
+def test_a_run_without_artifacts_downloads_nothing(mill: Mill) -> None:
+    done = mill.ok("run", "download", "inner", "--to", "files")
+    assert "This run has no artifacts." in done.err
+    assert mill.ok("run", "download", "inner", "--to", "files", "--json").json == {"items": []}
+
+
+def test_ids_are_no_hint_for_a_wrong_word(mill: Mill) -> None:
+    failed = mill("run", "show", "zzzz")
+    assert (failed.code, "List them: mill run list" in failed.err) == (3, True)
+
+
 def test_notes_tags_bin_and_back(mill: Mill) -> None:
     mill.ok("run", "note", "inner", "diverged")
     assert mill.ok("run", "note", "inner").out == "diverged\n"

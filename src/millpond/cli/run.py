@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -36,6 +37,7 @@ from millpond.client.runs import (
 from millpond.client.saved_views import find_view
 from millpond.client.spool_sender import send_abandoned, waiting_elsewhere
 from millpond.decide.run_filter import parse_columns
+from millpond.errors import BadRequest
 from millpond.model.quantity import format_bytes, format_count
 from millpond.wire.runs import Run, RunGroup, Series
 
@@ -103,13 +105,21 @@ def _show_runs(mill: Session, columns: str | None, **asked: Any) -> None:
         shown.append(("METRICS", lambda r: _pairs(r.metrics)))
     else:
         shown += [(name, partial(_cell, column=name)) for name in split_columns(columns)]
-    mill.out.items(
-        list_runs(mill.api, project=mill.project, columns=columns, **asked),
-        shown,
-        empty="No runs match."
-        if asked["filter"]
-        else "No runs yet. Submit a job, or call millpond.init() in a script.",
-    )
+    found = list(list_runs(mill.api, project=mill.project, columns=columns, **asked))
+    mill.out.items(found, shown, empty="" if found else _why_none(mill, **asked))
+
+
+def _why_none(mill: Session, *, experiment: str | None = None, deleted: bool = False, **narrowed: Any) -> str:
+    if deleted:
+        return "No runs in the bin match." if experiment or narrowed["filter"] else "No runs in the bin."
+    if experiment is not None:
+        known = [str(group.value) for group in group_runs(mill.api, "experiment", project=mill.project)]
+        if experiment not in known:
+            near = difflib.get_close_matches(experiment, known, n=1, cutoff=0.5)
+            return f"No runs of an experiment {experiment!r}." + (f" Did you mean {near[0]!r}?" if near else "")
+    if experiment is not None or narrowed["filter"] or narrowed.get("parent"):
+        return "No runs match."
+    return "No runs yet. Submit a job, or call millpond.init() in a script."
 
 
 @command(app, "groups")
@@ -150,6 +160,8 @@ def compare(
 
     Example: mill run compare 3fa2c1d0 9b01c2aa
     """
+    if len(runs) == 1:
+        raise BadRequest("One run cannot be compared.", hint=f"Name another one: mill run compare {runs[0]!r} OTHER")
     ids = [find_run(mill.api, mill.project, run).id for run in runs]
     found = compare_runs(mill.api, mill.project, ids)
     if mill.out.as_json:
@@ -195,6 +207,11 @@ def metrics(
     ]
     points = [(one, index) for one in series.items for index in range(len(one.steps))]
     mill.out.items(points, columns, empty="This run has no metrics.")
+    if thinned := [one.total for one in series.items if len(one.steps) < one.total]:
+        mill.out.note(
+            f"{format_count(len(thinned), 'metric')} thinned out to at most {limit} points; peaks are kept. "
+            "See more with --limit, or a part whole with --start and --end."
+        )
 
 
 @command(app, "artifacts")

@@ -80,6 +80,8 @@ def download_artifacts(
     Straight from the store, every byte checked. BadRequest if something there would be overwritten.
     """
     wanted = _wanted(api, project, run, path)
+    if not wanted:
+        return []
     taken = [item.path for item in wanted if os.path.lexists(target / item.path)]
     if taken:
         raise BadRequest(f"{target / taken[0]} already exists.", hint="Name another folder with --to.")

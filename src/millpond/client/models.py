@@ -14,6 +14,7 @@ from millpond.lake.fetch import FetchOptions, fetch_tree
 from millpond.lake.push import PushOptions, push_directory
 from millpond.lake.transfer import Progress
 from millpond.model.model import VersionState
+from millpond.model.names import check_model_name
 from millpond.wire.data import Commit
 from millpond.wire.models import (
     AliasPoint,
@@ -101,6 +102,8 @@ def register_version(
     progress: Progress | None = None,
 ) -> ModelVersion:  # fmt: skip
     """The next version of a model, from a folder here, `RUN:path`, `dataset@ref:path`, or one of MLflow's URIs."""
+    # Here, because a name with a slash would be another address.
+    check_model_name(name)
     rest = {
         "description": description, "tags": dict(tags or {}), "aliases": list(aliases),
         "metrics": dict(metrics) if metrics is not None else None,

@@ -73,6 +73,11 @@ class Reporter:
         """Report fields of a `RunBatch`: params, tags, origin, name, experiment, progress, ended, ended_at."""
         self.write(encode(fields))
 
+    def cut(self) -> None:
+        """Let what was reported up to here be a batch of its own."""
+        with suppress(OSError):  # a full disk: what follows is kept in memory
+            self._spool.cut()
+
     def add_artifacts(self, files: Mapping[str, Path], *, wait: bool) -> None:
         """Keep files as they are now. With `wait` they are at the server when this returns, unless it is away."""
         if not files or self._is_over():

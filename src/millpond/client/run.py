@@ -64,6 +64,7 @@ class Run:
         self._names: dict[str, str] = {}
         # Parameters as given to `init`, with what MILL_PARAMS sets from outside: `mill rerun --set`, a search.
         self.params: dict[str, Any] = {}
+        self._logged_params: dict[str, Any] = {}
         self._before_close: list[threading.Thread] = []
         # Calls of `init` that have not finished: a job has one run, which each of them joins.
         self._users = 0
@@ -115,7 +116,11 @@ class Run:
         given = {**(params or {}), **more}
         found = {str(key)[:MAX_KEY] or "-": plain(value) for key, value in given.items()}
         for part in in_parts({key: self._short(f"parameter {key!r}", value) for key, value in found.items()}):
+            if any(key in self._logged_params and self._logged_params[key] != value for key, value in part.items()):
+                # In a batch only the newest value counts, and the server would never see the one before.
+                self._live().cut()
             self._live().add(params=part)
+            self._logged_params.update(part)
 
     @harmless
     def set_tag(self, key: str, value: Any) -> None:
@@ -277,7 +282,9 @@ class Run:
         try:
             name = self._names.get(key)
             if name is None:
-                name = self._names[key] = json.dumps(storable(str(key))[:MAX_KEY] or "-", ensure_ascii=False)
+                if len(str(key)) > MAX_KEY:
+                    raise ValueError(f"its key has more than {MAX_KEY} characters")
+                name = self._names[key] = json.dumps(storable(str(key)) or "-", ensure_ascii=False)
             number = float(value)
             at = self._steps.get(key, -1) + 1 if step is None else int(step)
             if not LEAST_STEP <= at <= MOST_STEP:

@@ -54,8 +54,9 @@ def init(
     no `with` block holds is finished first: its cell was run again.
 
     Read parameters from `run.params`: those given here, where `mill rerun --set` or a search does not set them.
-    `parent` makes it a part of another run (an id, or a Run), also inside a job. `resume` goes on with an earlier run:
-    its id, or "auto" for the newest of this name that has not succeeded, or a new one if there is none.
+    `parent` makes it a part of another run (an id, or a Run), also inside a job; without an experiment it belongs to
+    that of the other. `resume` goes on with an earlier run: its id, or "auto" for the newest of this name that has not
+    succeeded, or a new one if there is none.
     """
     with _lock:
         if "MILL_RUN_ID" in os.environ and parent is None:
@@ -83,8 +84,8 @@ def _begin(
     earlier = _earlier_run(target, name, experiment, resume) if resume else None
     run_id = earlier.id if earlier else new_job_id()
     create = RunCreate(
-        id=run_id, name=_name(name), experiment=_name(experiment) or DEFAULT_EXPERIMENT, parent=_parent(parent),
-        started_at=datetime.now(UTC), resume=earlier is not None,
+        id=run_id, name=_name(name), experiment=_name(experiment) or (None if parent else DEFAULT_EXPERIMENT),
+        parent=_parent(parent), started_at=datetime.now(UTC), resume=earlier is not None,
     )  # fmt: skip
     run = _opened(Run(target, run_id, create))
     if earlier is not None:

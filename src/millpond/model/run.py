@@ -98,7 +98,8 @@ class NewRun:
 
     id: str | None = None
     name: str | None = None
-    experiment: str = DEFAULT_EXPERIMENT
+    # None: that of the parent, else the default one.
+    experiment: str | None = None
     parent_id: str | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)

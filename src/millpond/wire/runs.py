@@ -126,7 +126,8 @@ class RunCreate(Request):
 
     id: str | None = Field(default=None, pattern=r"^[0-9a-z]{8,32}$")
     name: str | None = None
-    experiment: str = "default"
+    # Without one: that of the parent, else the default one.
+    experiment: str | None = None
     parent: str | None = Field(default=None, pattern=r"^[0-9a-z]{8,32}$")
     params: dict[str, object] = {}
     tags: dict[str, str] = {}

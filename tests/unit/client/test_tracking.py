@@ -69,6 +69,21 @@ def test_a_run_reports_and_ends(runs: Runs) -> None:
     assert list(spool_dir().glob("*.jsonl")) == []
 
 
+def test_a_parameter_changed_at_once_is_reported_with_both_values(runs: Runs) -> None:
+    millpond.log_params({"lr": 0.1, "depth": 3})
+    millpond.log_params({"lr": 0.1})
+    millpond.log_param("lr", 0.2)
+    millpond.finish()
+    assert [batch["params"]["lr"] for batch in runs.batches.values() if "lr" in batch["params"]] == [0.1, 0.2]
+
+
+def test_a_metric_whose_key_is_too_long_is_left_out_and_said(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
+    millpond.log_metrics({"k" * 251: 1, "loss": 2})
+    millpond.finish()
+    assert runs.points("loss") == [(0, 2.0)]
+    assert "its key has more than 250 characters" in capsys.readouterr().err
+
+
 def test_points_without_a_step_count_up(runs: Runs) -> None:
     for value in (3, 2, 1):
         millpond.log_metric("loss", value)

@@ -10329,11 +10329,8 @@ export interface components {
          * @description `id` may be made by the client, so that a run recorded offline keeps its id; creating it twice is one run.
          */
         RunCreate: {
-            /**
-             * Experiment
-             * @default default
-             */
-            experiment: string;
+            /** Experiment */
+            experiment?: string | null;
             /** Id */
             id?: string | null;
             /** Name */

@@ -13,7 +13,7 @@ from millpond.decide.job_names import made_name
 from millpond.errors import Conflict, Invalid, NameTaken
 from millpond.model.ids import new_job_id
 from millpond.model.people import Actor, Project
-from millpond.model.run import NewRun, Run, RunDetails, RunEdit, RunState, RunView
+from millpond.model.run import DEFAULT_EXPERIMENT, NewRun, Run, RunDetails, RunEdit, RunState, RunView
 from millpond.services.deps import Deps
 from millpond.services.people import access, audit
 from millpond.services.runs.run_checks import check_name, check_notes, check_tags, checked_params
@@ -38,6 +38,8 @@ def create(deps: Deps, actor: Actor, project: Project, asked: NewRun) -> RunView
             existing = runs.lock(tx, run.id)
             if existing is None:
                 run = _inside_job(tx, actor, project, run)
+                if asked.experiment is None:
+                    run = _in_experiment_of_parent(tx, run)
                 runs.insert(tx, run)
                 experiments.ensure(tx, project.id, run.experiment, now)
                 run_values.set_params(tx, run, params, now)
@@ -93,7 +95,9 @@ def resolve(deps: Deps, actor: Actor, project: Project, written: str, *, unique:
         if found is None or found.project_id != project.id:
             found = _by_name(tx, project, written, unique=unique) or _by_prefix(tx, project, written)
         if found is None:
-            raise access.not_found("run", written, {*runs.names(tx, project.id), *runs.ids(tx, project.id)})
+            # Ids have digits: a word without any is a name, and an id that is like it by chance is no help.
+            ids = runs.ids(tx, project.id) if any(character.isdigit() for character in written) else ()
+            raise access.not_found("run", written, {*runs.names(tx, project.id), *ids})
     return view(deps, found)
 
 
@@ -199,7 +203,7 @@ def _new_run(actor: Actor, project: Project, asked: NewRun, now: datetime) -> Ru
         id=run_id,
         project_id=project.id,
         project=project.name,
-        experiment=asked.experiment,
+        experiment=asked.experiment or DEFAULT_EXPERIMENT,
         name=asked.name or made_name(run_id),
         job_id=None,
         state=RunState.RUNNING,
@@ -220,6 +224,12 @@ def _inside_job(tx: Connection, actor: Actor, project: Project, run: Run) -> Run
         return replace(run, parent_id=runs.id_of_job(tx, actor.job_id))
     find(tx, actor, project, run.parent_id)
     return run
+
+
+def _in_experiment_of_parent(tx: Connection, run: Run) -> Run:
+    """As it is, if it has no parent, or one that is not here (yet) or in another project."""
+    parent = runs.get(tx, run.parent_id) if run.parent_id else None
+    return replace(run, experiment=parent.experiment) if parent and parent.project_id == run.project_id else run
 
 
 def _reaches(tx: Connection, actor: Actor, run: Run) -> bool:

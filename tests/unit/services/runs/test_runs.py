@@ -40,6 +40,16 @@ def test_a_script_makes_a_run(world: World) -> None:
     assert "-" in create(world).run.name
 
 
+def test_a_run_inside_another_belongs_to_its_experiment_unless_told_otherwise(world: World) -> None:
+    outer = create(world, experiment="folds").run
+    assert create(world, parent_id=outer.id).run.experiment == "folds"
+    assert create(world, parent_id=outer.id, experiment="other").run.experiment == "other"
+    assert create(world, parent_id="notyethere").run.experiment == "default"
+    other = projects.create(world.deps, SYSTEM, name="other")
+    elsewhere = runs.create(world.deps, SYSTEM, other, NewRun(experiment="secret"))
+    assert create(world, parent_id=elsewhere.run.id).run.experiment == "default"
+
+
 def test_creating_it_twice_is_one_run(world: World) -> None:
     first = create(world, id="offline00001", name="a")
     batch(world, "offline00001", 0, params={"lr": 1})

@@ -39,7 +39,7 @@ function Row({ name, summary }: { name: string; summary: MetricSummary | undefin
   if (!summary) return null;
   return (
     <Table.Tr>
-      <Table.Th scope="row" fw={500} style={{ overflowWrap: "anywhere" }}>
+      <Table.Th scope="row" fw={500} miw="8rem" style={{ overflowWrap: "anywhere" }}>
         {name}
       </Table.Th>
       <Value value={summary.last} step={summary.last_step} />

@@ -33,6 +33,15 @@ it("adds and removes tags", async () => {
   );
 });
 
+it("shows the beginning of a long parameter, and all of it when asked", async () => {
+  answering({ [PLACE]: aRun() });
+  const long = "x".repeat(5000);
+  const page = await showPage(<OverviewTab run={aRun({ params: { long, lr: 0.1 } })} job={null} />);
+  expect(page.queryByText(long)).toBeNull();
+  await userEvent.click(page.getByRole("button", { name: "Show all 5,000 characters" }));
+  page.getByText(long);
+});
+
 it("edits notes in place, and shows them without running anything in them", async () => {
   const server = answering({ [PLACE]: aRun() });
   const notes =

@@ -1,5 +1,6 @@
 import { Table, Text } from "@mantine/core";
 import type { RunDetails } from "../../../api/shapes";
+import { LongText } from "../../../components/LongText";
 import { Section } from "../../../components/Section";
 import { Time } from "../../../components/Time";
 import { FilteredRows } from "./FilteredRows";
@@ -20,7 +21,7 @@ export function Params({ run }: { run: RunDetails }) {
               {name}
             </Table.Th>
             <Table.Td className="mono" style={{ overflowWrap: "anywhere" }}>
-              {written(run.params[name])}
+              <LongText text={written(run.params[name])} />
               <Before changes={run.param_changes?.[name] ?? []} />
             </Table.Td>
           </Table.Tr>
@@ -35,7 +36,7 @@ type Change = NonNullable<RunDetails["param_changes"]>[string][number];
 function Before({ changes }: { changes: Change[] }) {
   return changes.map((change) => (
     <Text key={change.until} size="xs" c="dimmed" component="div">
-      was {written(change.value)} until <Time at={change.until} />
+      was <LongText text={written(change.value)} /> until <Time at={change.until} />
     </Text>
   ));
 }
