@@ -147,4 +147,11 @@ def _place(node: yaml.Node) -> tuple[int, int]:
 
 
 def _not_yaml(line: int, column: int, what: str) -> FlowProblem:
-    return FlowProblem(line, column, "", "yaml", f"This is not YAML: {what}.", "Compare it with docs/flows.md.")
+    return FlowProblem(
+        line,
+        column,
+        "",
+        "yaml",
+        f"This is not YAML: {what}.",
+        "Put values that hold braces, brackets, ': ' or ' #' in quotes.",
+    )

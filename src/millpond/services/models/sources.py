@@ -106,7 +106,12 @@ def _of_run(deps: Deps, actor: Actor, project: Project, run_id: str, path: str) 
             f"Run {run_id} has no artifacts.", hint="Log the model first: millpond.log_artifact(…)", noun="artifact"
         )
     dataset, commit = found
-    tree = _below(deps, dataset, commit, path)
+    try:
+        tree = _below(deps, dataset, commit, path)
+    except NotFound as error:
+        near = error.details.get("near")
+        hint = error.hint if near else f"List them: mill run artifacts {run_id}"
+        raise NotFound(f"Run {run_id} has no artifact {path!r}.", hint=hint, noun="artifact", near=near) from error
     with deps.db.read() as tx:
         run = run_service.find(tx, actor, project, run_id)
         source = f"runs:/{run.id}/{path.strip('/')}".rstrip("/")

@@ -101,6 +101,15 @@ def test_one_file_and_all_artifacts_are_sources_too(world: World, run_id: str) -
     assert paths(world, register(world, FromCommit(f".artifacts@{run_id}:model/data"))) == ["w.bin"]
 
 
+def test_a_path_that_a_run_does_not_have_is_named_as_an_artifact(world: World, run_id: str) -> None:
+    with pytest.raises(NotFound, match=f"Run {run_id} has no artifact 'modell'") as near:
+        register(world, FromRun(run_id, "modell"))
+    assert near.value.hint == "Did you mean 'model'?"
+    with pytest.raises(NotFound) as far:
+        register(world, FromRun(run_id, "zzz"))
+    assert far.value.hint == f"List them: mill run artifacts {run_id}"
+
+
 def test_numbers_have_no_gaps_under_concurrency(world: World, run_id: str) -> None:
     with ThreadPoolExecutor(8) as pool:
         made = list(pool.map(lambda _: register(world, FromRun(run_id, "model")), range(24)))

@@ -81,6 +81,11 @@ function formatSpan(seconds: number): string {
 /** `10k`, `1.5M`: steps of long trainings. */
 export function formatCount(count: number): string {
   const size = Math.abs(count);
+  if (size >= 1e13)
+    return count
+      .toExponential()
+      .replace(/(\.\d{2})\d+e/, "$1e")
+      .replace("+", "");
   if (size >= 1e9) return `${Number((count / 1e9).toPrecision(4))}G`;
   if (size >= 1e6) return `${Number((count / 1e6).toPrecision(4))}M`;
   if (size >= 1e4) return `${Number((count / 1e3).toPrecision(4))}k`;

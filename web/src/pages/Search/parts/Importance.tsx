@@ -35,7 +35,7 @@ export function Importance({ place, metric }: { place: SearchPlace; metric: stri
                       <Table.Td>
                         <Progress value={100 * importance} aria-hidden />
                       </Table.Td>
-                      <Table.Td w={60} ta="right">
+                      <Table.Td w={70} ta="right" className="unbroken">
                         {Math.round(100 * importance)} %
                       </Table.Td>
                     </Table.Tr>
