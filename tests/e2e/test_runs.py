@@ -173,3 +173,11 @@ def test_a_new_job_with_several_values_is_a_grid(screen: Screen, server: MillUp,
     assert [(run["tags"]["search_id"], run["params"]["lr"]) for run in runs] in (
         [(search, 0.1), (search, 0.01)], [(search, 0.01), (search, 0.1)],
     )  # fmt: skip
+
+
+def test_an_address_without_its_end_shows_the_list_of_the_project(screen: Screen) -> None:
+    screen.open("/projects/default/runs")
+    expect(screen.page.get_by_role("heading", name="Runs", exact=True)).to_be_visible()
+    expect(screen.page).to_have_url(re.compile(r"/runs\?project=default$"))
+    screen.open("/projects/default/nothing")
+    expect(screen.page.get_by_role("heading", name="Page not found")).to_be_visible()

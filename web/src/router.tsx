@@ -18,7 +18,7 @@ import { sessionQuery } from "./api/session";
 import type { SearchState } from "./api/shapes";
 import { ErrorPage } from "./components/ErrorPage";
 import { NotFound } from "./components/NotFound";
-import type { Narrowed } from "./components/Shell/narrowed";
+import { isNarrowed, type Narrowed } from "./components/Shell/narrowed";
 import { Shell } from "./components/Shell/Shell";
 import { usableProject } from "./hooks/useProject";
 import { basePath } from "./lib/base";
@@ -410,6 +410,17 @@ const project = createRoute({
   component: lazyRouteComponent(() => import("./pages/Project/Details"), "ProjectDetails"),
 });
 
+/** What is left of `/projects/vision/runs/…` without its end: the list, narrowed to the project. */
+const listOfProject = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/projects/$project/$list",
+  beforeLoad: ({ params }) => {
+    const to = `/${params.list}`;
+    if (isNarrowed(to)) throw redirect({ to, search: { project: params.project }, replace: true });
+  },
+  component: () => <NotFound />,
+});
+
 const users = createRoute({
   getParentRoute: () => signedIn,
   path: "/users",
@@ -463,6 +474,7 @@ const pages = [
   tokens,
   projects,
   project,
+  listOfProject,
   users,
   audit,
   nowhere,
