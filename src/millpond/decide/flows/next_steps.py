@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from millpond.decide.flows.context import MAX_FAN_OUT, FlowContext
-from millpond.decide.flows.expressions import ExpressionError, evaluate, parse_condition
+from millpond.decide.flows.expressions import ExpressionError, RefKind, evaluate, parse_condition
 from millpond.decide.flows.resolving import Unavailable, lookup_for, resolve, resolve_inputs
 from millpond.model.flow import Flow, Step, StepKind
 from millpond.model.flow_run import FlowRunState, StepRun, StepState
@@ -126,6 +126,19 @@ def _unmet(context: FlowContext, state: FlowRunState, step: Step) -> str | None:
             return f"Step {name} failed."
         if any(run.state is StepState.SKIPPED for run in runs) and name not in optional:
             return f"Step {name} was skipped."
+    return _not_made(context, state, step)
+
+
+def _not_made(context: FlowContext, state: FlowRunState, step: Step) -> str | None:
+    """The optional output that this step needs and that its maker left out. `when` and `each` fail by themselves."""
+    for placed, ref in context.refs_of(step.name):
+        part, name = placed.path[2], placed.path[3:4]
+        if ref.kind is not RefKind.OUTPUT or part in ("when", "each"):
+            continue
+        if part == "inputs" and name and name[0] in step.optional_inputs:
+            continue
+        if not any(ref.name in run.outputs for run in state.steps[ref.step]):
+            return f"Step {ref.step} made no output {ref.name}."
     return None
 
 

@@ -163,6 +163,25 @@ def test_an_optional_input_of_a_skipped_step_is_left_out() -> None:
     assert started(decision) == ["b"] and decision.starts[0].inputs == {}
 
 
+def test_an_optional_output_that_was_not_made_skips_only_those_that_need_it() -> None:
+    text = HEAD + (
+        "steps:\n"
+        "  a: {command: [a], outputs: {o: {optional: true}, v: {type: int, optional: true}}}\n"
+        "  b: {command: [b], inputs: {x: {from: '${steps.a.outputs.o}', optional: true}}}\n"
+        "  c: {command: [c], inputs: {x: '${steps.a.outputs.o}'}}\n"
+        "  d: {command: [d], params: {v: '${steps.a.outputs.v}'}}\n"
+        "  e: {command: [e, '${steps.a.outputs.v}']}\n"
+    )
+    story = Story(text)
+    story.decide()
+    story.end("a")
+    decision = story.decide()
+    assert started(decision) == ["b"] and decision.starts[0].inputs == {}
+    reasons = [story.steps[name][0].reason for name in ("c", "d", "e")]
+    assert reasons == ["Step a made no output o.", *["Step a made no output v."] * 2]
+    assert {story.steps[name][0].state for name in ("c", "d", "e")} == {StepState.SKIPPED}
+
+
 def test_a_gate_waits_until_it_is_approved() -> None:
     text = HEAD + (
         "params: {n: {type: int, default: 7}}\nsteps:\n"
