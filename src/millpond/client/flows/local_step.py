@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from millpond.model.flow import VALUE_TYPES, Port
+from millpond.decide.flows.values import why_wrong
+from millpond.model.flow import VALUE_TYPES, Param, Port
 from millpond.model.flow_run import Files
 
 LOG = "log.txt"
@@ -117,7 +118,9 @@ def _collect(work: LocalWork, values: Path) -> Mapping[str, Any] | str:
     for port in work.outputs.values():
         made = work.folder / "output" / port.name
         if port.type in VALUE_TYPES:
-            if port.name in told:
+            if told.get(port.name) is not None:
+                if wrong := why_wrong(Param(f"output {port.name}", port.type), told[port.name]):
+                    return wrong
                 found[port.name] = told[port.name]
         elif made.is_file() or (made.is_dir() and any(made.iterdir())):
             found[port.name] = Files(str(made), port.type)

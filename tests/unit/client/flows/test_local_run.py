@@ -85,6 +85,7 @@ def test_data_values_and_files_move_from_step_to_step(tmp_path: Path) -> None:
         ("os.kill(os.getpid(), 9)", "{}", "signal 9"),
         ("pass", "{o: {}}", "missing output o"),
         ("pass", "{n: {type: int}}", "missing output n"),
+        ("json.dump({'n': 1.5}, open(i['MILL_VALUES'],'w'))", "{n: {type: int}}", "a whole number, not 1.5"),
         ("open(i['MILL_VALUES'],'w').write('{')", "{n: {type: int}}", "not JSON"),
         ("open(i['MILL_VALUES'],'w').write('[]')", "{n: {type: int}}", "JSON object"),
     ],
