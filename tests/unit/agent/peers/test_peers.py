@@ -164,6 +164,18 @@ def test_a_peer_that_disappears_half_way(sites: Sites, monkeypatch: pytest.Monke
     assert filled.sent_bytes > 0 and sites.why == "The connection was closed."
 
 
+def test_a_peer_that_sends_without_end(sites: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
+    send = serving._send
+
+    def endless(out: serving._Buffered, root: int, wanted: WantedFile) -> None:
+        send(out, root, wanted)
+        out.write(protocol.PRESENT * 1_000_000)
+
+    monkeypatch.setattr(serving, "_send", endless)
+    assert sites.fill().sent_bytes > 0
+    assert sites.why == "It sent other bytes than the commit holds."
+
+
 def test_a_peer_that_is_much_slower_than_expected_is_left(sites: Sites) -> None:
     class Slow(PeerFiles):
         def _watch(self, received: int) -> None:
