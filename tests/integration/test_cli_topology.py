@@ -40,6 +40,42 @@ def test_sites_and_links(mill: Mill) -> None:
     assert mill("site", "show", "berlin").code == 3
 
 
+def test_limits(mill: Mill) -> None:
+    mill.ok("site", "add", "rome")
+    mill.ok("link", "set", "rome", "lake", "--bandwidth", "1Gbit/s", "--price-per-gb", "0.09")
+    done = mill.ok(
+        "link", "set", "rome", "lake", "--limit", "100Mbit", "--between", "08:00-18:00", "Europe/Rome", "--json"
+    )
+    link = done.json
+    assert (link["bits_per_second"], link["price_per_gb"]) == (10**9, 0.09), "what else was said stays"
+    window = {"bits_per_second": 10**8, "start": "08:00", "end": "18:00", "zone": "Europe/Rome"}
+    assert link["limit"]["windows"] == [window]
+    assert link["limit"]["text"] == "100 Mbit/s from 08:00 to 18:00 Europe/Rome, otherwise unlimited"
+    mill.ok("link", "set", "rome", "lake", "--bandwidth", "2Gbit/s")
+    assert "limit 100 Mbit/s from 08:00" in mill.ok("topology").out, "and so does the limit"
+    both = mill.ok(
+        "site", "set", "rome", "--limit", "50M", "--between", "22:00-06:00", "UTC", "--limit", "10M", "--json"
+    )
+    assert both.json["limit"]["text"] == "50 Mbit/s from 22:00 to 06:00 UTC, otherwise 10 Mbit/s"
+    assert "10 Mbit/s" in mill.ok("site", "show", "rome").out
+    mill.ok("link", "set", "rome", "lake", "--no-limit")
+    mill.ok("site", "set", "rome", "--no-limit")
+    assert mill.ok("site", "show", "rome", "--json").json["site"]["limit"] is None
+    mill.ok("site", "rm", "rome", "--yes")
+
+
+def test_limits_that_make_no_sense(mill: Mill) -> None:
+    zero = mill("link", "set", "local", "lake", "--limit", "0")
+    assert zero.code == 2 and "would stop all fills" in zero.err and "mill link rm" in zero.err
+    lost = mill("site", "set", "local", "--limit", "1G", "--between", "08:00-18:00", "Europe/Berln")
+    assert lost.code == 2 and "Europe/Berlin" in lost.err
+    assert "08:00" in mill("site", "set", "local", "--limit", "1G", "--between", "8-18").err
+    assert "needs a --limit" in mill("site", "set", "local", "--between", "08:00-18:00").err
+    assert "exclude" in mill("site", "set", "local", "--limit", "1G", "--no-limit").err
+    assert "No value" in mill("site", "set", "local").err
+    assert mill.ok("site", "show", "local", "--json").json["site"]["limit"] is None
+
+
 def test_mistakes_say_what_to_do(mill: Mill) -> None:
     assert "10Gbit/s" in mill("link", "set", "local", "lake").err
     assert "not a bandwidth" in mill("link", "set", "local", "lake", "--bandwidth", "fast").err

@@ -7,10 +7,12 @@ from typing import Annotated
 import typer
 
 from millpond.cli.command import command
+from millpond.cli.limit_arguments import Between, Limits, NoLimit, Zones, check_together, limit_of
 from millpond.cli.link import link_text
 from millpond.cli.session import Session
 from millpond.client.caches import create_site, list_sites
-from millpond.client.topology import change_site, get_site, remove_site
+from millpond.client.topology import change_site, get_site, limit_site, remove_site, unlimit_site
+from millpond.errors import BadRequest
 
 app = typer.Typer()
 
@@ -30,6 +32,7 @@ def list_all(mill: Session) -> None:
             ("COMPUTES", lambda s: s.computes),
             ("VOLUMES", lambda s: s.volumes),
             ("ADDRESS", lambda s: s.address),
+            ("LIMIT", lambda s: s.limit.text if s.limit else None),
             ("CREATED", lambda s: s.created_at),
         ],
         empty="No sites yet. Add one: mill site add NAME",
@@ -61,6 +64,7 @@ def show(mill: Session, name: Name) -> None:
             ("computes", found.computes),
             ("volumes", found.volumes),
             ("address", found.site.address),
+            ("limit", found.site.limit.text if found.site.limit else None),
             *(("link", f"{link.b if link.a == name else link.a}: {link_text(link)}") for link in found.links),
             ("created", found.site.created_at),
         ],
@@ -72,18 +76,36 @@ def change(
     mill: Session,
     name: Name,
     address: Annotated[
-        str,
+        str | None,
         typer.Option(metavar="HOST:PORT", help="Where agents of other sites fetch cached commits; `none`: nowhere."),
-    ],
+    ] = None,
+    limits: Limits = None,
+    between: Between = None,
+    no_limit: NoLimit = False,
+    zones: Zones = None,
 ) -> None:
-    """Set where agents of other sites fetch cached commits. The agent there runs with --listen.
+    """Set where agents of other sites fetch cached commits, and how fast fills may be.
 
-    Example: mill site set lab --address gpu1.lab.example.org:8425
+    The agent at the address runs with --listen. A limit holds for what fills bring to the site and what it sends to
+    other sites, together; its agents share it.
+
+    Example: mill site set lab --limit 200Mbit/s --between 08:00-18:00 Europe/Berlin
     """
-    site = change_site(mill.api, name, address=None if address == "none" else address)
+    limit = limit_of(limits, between, zones)
+    check_together(limit, no_limit)
+    if address is None and limit is None and not no_limit:
+        raise BadRequest("No value given for the site.", hint=f"For example: mill site set {name} --limit 200Mbit/s")
+    if limit is not None:
+        limit_site(mill.api, name, limit)
+    if no_limit:
+        unlimit_site(mill.api, name)
+    if address is not None:
+        change_site(mill.api, name, address=None if address == "none" else address)
+    site = get_site(mill.api, name).site
     said = f"can be reached at {site.address}" if site.address else "is not reached by other sites"
-    mill.out.note(f"Site {name} {said}.")
-    mill.out.shape(site, [("site", site.name), ("address", site.address)])
+    mill.out.note(f"Site {name} {said}; {f'limit {site.limit.text}' if site.limit else 'no limit'}.")
+    limited = site.limit.text if site.limit else None
+    mill.out.shape(site, [("site", site.name), ("address", site.address), ("limit", limited)])
 
 
 @command(app, "rm")

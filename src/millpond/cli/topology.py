@@ -35,7 +35,7 @@ def topology(mill: Session) -> None:
 def _lines(found: Topology) -> list[str]:
     lines: list[str] = []
     for site in found.sites:
-        lines.append(f"site {site.name}")
+        lines.append(f"site {site.name}{f': limit {site.limit.text}' if site.limit else ''}")
         lines += [f"  volume {_volume(one)}" for one in found.volumes if one.volume.site == site.name]
         for compute in found.computes:
             if compute.site == site.name:

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from millpond.client.http import Api, segment
 from millpond.wire.cache import Site, SiteChange
+from millpond.wire.rate_limits import RateLimitPut
 from millpond.wire.topology import CachesSummary, Link, LinkPut, SiteDetail, Topology, VolumeUsage
 
 
@@ -19,6 +20,15 @@ def change_site(api: Api, name: str, *, address: str | None) -> Site:
     return api.send("PUT", f"/sites/{segment(name)}", Site, SiteChange(address=address))
 
 
+def limit_site(api: Api, name: str, limit: RateLimitPut) -> Site:
+    """Limit what fills bring to the site and send from it, together."""
+    return api.send("PUT", f"/sites/{segment(name)}/limit", Site, limit, idempotent=True)
+
+
+def unlimit_site(api: Api, name: str) -> None:
+    api.request("DELETE", f"/sites/{segment(name)}/limit")
+
+
 def remove_site(api: Api, name: str) -> None:
     api.request("DELETE", f"/sites/{segment(name)}")
 
@@ -28,8 +38,17 @@ def list_links(api: Api) -> Iterator[Link]:
 
 
 def put_link(api: Api, a: str, b: str, said: LinkPut) -> Link:
-    """What is left out of `said` is not known any more."""
+    """What is left out of `said` is not known any more; the limit stays."""
     return api.send("PUT", _link(a, b), Link, said, idempotent=True)
+
+
+def limit_link(api: Api, a: str, b: str, limit: RateLimitPut) -> Link:
+    """Limit what fills bring over the link, in both directions together. What else is said of it stays."""
+    return api.send("PUT", f"{_link(a, b)}/limit", Link, limit, idempotent=True)
+
+
+def unlimit_link(api: Api, a: str, b: str) -> None:
+    api.request("DELETE", f"{_link(a, b)}/limit")
 
 
 def remove_link(api: Api, a: str, b: str) -> None:

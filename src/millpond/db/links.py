@@ -4,21 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, or_, select
 
 from millpond.db.insert import insert_missing
 from millpond.db.tables import bandwidth, fill_rate, link
+from millpond.model.documents import from_document, to_document
+from millpond.model.rate_limit import RateLimit
 from millpond.model.topology import Bandwidth, FillRate, Link, ordered
 
 
 def put(tx: Connection, value: Link) -> None:
-    """The whole of what is said of it; what was said before is replaced."""
+    """The whole of what is said of it but its limit; what was said before is replaced."""
     a_id, b_id = ordered(value.a_id, value.b_id)
-    row = asdict(value) | {"a_id": a_id, "b_id": b_id}
+    row = _row(value) | {"a_id": a_id, "b_id": b_id}
     insert_missing(tx, link, [row])
     tx.execute(link.update().where(_between(a_id, b_id)).values(**row))
+
+
+def put_limit(tx: Connection, a_id: str, b_id: str, limit: RateLimit | None, now: datetime) -> None:
+    """None for no limit; a link of which nothing else is said goes with it."""
+    ends = ordered(a_id, b_id)
+    if limit is not None:
+        insert_missing(tx, link, [_row(Link(*ends, set_at=now))])
+    document = to_document(limit) if limit else None
+    tx.execute(link.update().where(_between(*ends)).values(rate_limit=document))
+    said = (link.c.bits_per_second, link.c.latency_ms, link.c.price_per_gb, link.c.rate_limit)
+    if limit is None:
+        tx.execute(link.delete().where(_between(*ends), *(column.is_(None) for column in said)))
 
 
 def delete(tx: Connection, a_id: str, b_id: str) -> bool:
@@ -81,5 +96,12 @@ def _between(a_id: str, b_id: str) -> ColumnElement[bool]:
     return and_(link.c.a_id == first, link.c.b_id == second)
 
 
+def _row(value: Link) -> dict[str, Any]:
+    row = asdict(value)
+    del row["limit"]
+    return row
+
+
 def _link(row: Row[Any]) -> Link:
-    return Link(row.a_id, row.b_id, row.bits_per_second, row.latency_ms, row.price_per_gb, row.set_at)
+    limit = from_document(RateLimit, row.rate_limit) if row.rate_limit else None
+    return Link(row.a_id, row.b_id, row.bits_per_second, row.latency_ms, row.price_per_gb, row.set_at, limit)

@@ -9,6 +9,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, func, select
 
 from millpond.db.tables import compute, site, volume
+from millpond.model.documents import from_document, to_document
+from millpond.model.rate_limit import RateLimit
 from millpond.model.volume import Site
 
 
@@ -43,6 +45,16 @@ def of_computes(tx: Connection, names: Collection[str]) -> Mapping[str, str]:
 
 def change(tx: Connection, site_id: str, *, address: str | None) -> None:
     tx.execute(site.update().where(site.c.id == site_id).values(address=address))
+
+
+def put_limit(tx: Connection, site_id: str, limit: RateLimit | None) -> None:
+    tx.execute(site.update().where(site.c.id == site_id).values(rate_limit=to_document(limit) if limit else None))
+
+
+def limits(tx: Connection) -> Mapping[str, RateLimit]:
+    """By the ids of sites, of those that have one."""
+    query = select(site.c.id, site.c.rate_limit).where(site.c.rate_limit.is_not(None))
+    return {row.id: from_document(RateLimit, row.rate_limit) for row in tx.execute(query)}
 
 
 def addresses(tx: Connection) -> Mapping[str, str]:
@@ -83,4 +95,5 @@ def page(tx: Connection, *, limit: int, after: str = "") -> Sequence[SiteCounts]
 
 
 def _site(row: Row[Any]) -> Site:
-    return Site(id=row.id, name=row.name, created_at=row.created_at, address=row.address)
+    limit = from_document(RateLimit, row.rate_limit) if row.rate_limit else None
+    return Site(id=row.id, name=row.name, created_at=row.created_at, address=row.address, limit=limit)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from millpond.model.rate_limit import RateLimit
+
 # The end of a link that is not a site: where every commit comes from.
 LAKE = "lake"
 GBIT = 10**9
@@ -20,6 +22,8 @@ class Link:
     latency_ms: float | None = None
     price_per_gb: float | None = None
     set_at: datetime | None = None
+    # How fast fills may be over it, in both directions together.
+    limit: RateLimit | None = None
 
 
 @dataclass(frozen=True, slots=True)

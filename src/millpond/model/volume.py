@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any
 
 from millpond.model.cached_state import CachedState
+from millpond.model.rate_limit import RateLimit
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,8 @@ class Site:
     created_at: datetime
     # Where agents of other sites reach the one that serves its volumes, as `host:port`.
     address: str | None = None
+    # How fast all that comes there and goes from there may be.
+    limit: RateLimit | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from millpond.model.dataset import DatasetKind
 from millpond.model.quantity import DAY, LONGEST_HOLD, LONGEST_IDLE
 from millpond.model.volume import Cause, LeaseKind
 from millpond.wire.base import Request, Response, Time
+from millpond.wire.rate_limits import RateLimit
 from millpond.wire.trust import Trust
 
 
@@ -22,6 +23,8 @@ class Site(Response):
     volumes: int
     # Where agents of other sites fetch cached commits, as `host:port`; null: nowhere.
     address: str | None = None
+    # How fast all that comes there and goes from there may be; null: without limit.
+    limit: RateLimit | None = None
 
 
 class SiteCreate(Request):

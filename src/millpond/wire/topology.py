@@ -6,6 +6,7 @@ from pydantic import Field
 
 from millpond.wire.base import Request, Response, Time
 from millpond.wire.cache import Site, Volume
+from millpond.wire.rate_limits import RateLimit
 
 
 class Link(Response):
@@ -24,10 +25,12 @@ class Link(Response):
     # Whether volumes at one end serve computes at the other, and the reason in words. The lake is near nothing.
     near: bool
     reason: str
+    # How fast fills may be over it, in both directions together; null: without limit.
+    limit: RateLimit | None = None
 
 
 class LinkPut(Request):
-    """The whole of what is said of a link: what is left out is not known any more."""
+    """The whole of what is said of a link but its limit: what is left out is not known any more."""
 
     bits_per_second: int | None = Field(default=None, gt=0, le=10**15)
     latency_ms: float | None = Field(default=None, ge=0, le=3_600_000)

@@ -924,6 +924,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/links/{a}/{b}/limit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Limit Link
+         * @description Limit what fills bring over a link, in both directions together. What else is said of it stays.
+         */
+        put: operations["limit_link"];
+        post?: never;
+        /** Unlimit Link */
+        delete: operations["unlimit_link"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/models": {
         parameters: {
             query?: never;
@@ -3838,6 +3859,27 @@ export interface paths {
          * @description Refused while volumes or computes are there; its links go with it.
          */
         delete: operations["remove_site"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sites/{site}/limit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Limit Site
+         * @description Limit all that fills bring to a site and send from it, together.
+         */
+        put: operations["limit_site"];
+        post?: never;
+        /** Unlimit Site */
+        delete: operations["unlimit_site"];
         options?: never;
         head?: never;
         patch?: never;
@@ -8155,6 +8197,40 @@ export interface components {
             /** Version */
             version: string;
         };
+        /**
+         * LimitWindow
+         * @description A rate that holds every day from `start` to `end` of a zone (`08:00`); without them, at all other times.
+         */
+        LimitWindow: {
+            /** Bits Per Second */
+            bits_per_second: number;
+            /** End */
+            end?: string | null;
+            /** Start */
+            start?: string | null;
+            /**
+             * Zone
+             * @default UTC
+             */
+            zone: string;
+        };
+        /**
+         * LimitWindowPut
+         * @description Times as `08:00`. A window that ends before it starts goes over midnight.
+         */
+        LimitWindowPut: {
+            /** Bits Per Second */
+            bits_per_second: number;
+            /** End */
+            end?: string | null;
+            /** Start */
+            start?: string | null;
+            /**
+             * Zone
+             * @default UTC
+             */
+            zone: string;
+        };
         /** Lineage */
         Lineage: {
             commit: components["schemas"]["LineageCommit"];
@@ -8307,6 +8383,7 @@ export interface components {
             bits_per_second: number | null;
             /** Latency Ms */
             latency_ms: number | null;
+            limit?: components["schemas"]["RateLimit"] | null;
             /** Measured At */
             measured_at: string | null;
             /** Measured Bytes Per Second */
@@ -8322,7 +8399,7 @@ export interface components {
         };
         /**
          * LinkPut
-         * @description The whole of what is said of a link: what is left out is not known any more.
+         * @description The whole of what is said of a link but its limit: what is left out is not known any more.
          */
         LinkPut: {
             /** Bits Per Second */
@@ -9954,6 +10031,30 @@ export interface components {
             state: "waiting" | "running" | "ended";
         };
         /**
+         * RateLimit
+         * @description A limit, in words, and what is in force of it now: a null rate is no limit, a null `until` never changes.
+         */
+        RateLimit: {
+            /** Bits Per Second */
+            bits_per_second: number | null;
+            /** In Force */
+            in_force: string;
+            /** Text */
+            text: string;
+            /** Until */
+            until: string | null;
+            /** Windows */
+            windows: components["schemas"]["LimitWindow"][];
+        };
+        /**
+         * RateLimitPut
+         * @description The whole limit. Outside of all windows nothing is limited, unless one has no times.
+         */
+        RateLimitPut: {
+            /** Windows */
+            windows: components["schemas"]["LimitWindowPut"][];
+        };
+        /**
          * Reading
          * @description Which value of a metric counts: the last one that a trial logged, or the best.
          * @enum {string}
@@ -11016,6 +11117,7 @@ export interface components {
             created_at: string;
             /** Id */
             id: string;
+            limit?: components["schemas"]["RateLimit"] | null;
             /** Name */
             name: string;
             /** Volumes */
@@ -14373,6 +14475,72 @@ export interface operations {
         };
     };
     remove_link: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                a: string;
+                b: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    limit_link: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                a: string;
+                b: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RateLimitPut"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Link"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    unlimit_link: {
         parameters: {
             query?: never;
             header?: never;
@@ -20878,6 +21046,70 @@ export interface operations {
         };
     };
     remove_site: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                site: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    limit_site: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                site: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RateLimitPut"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Site"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    unlimit_site: {
         parameters: {
             query?: never;
             header?: never;

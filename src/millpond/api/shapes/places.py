@@ -7,12 +7,14 @@ from datetime import datetime
 
 from millpond.db.sites import SiteCounts
 from millpond.decide.near import Serves
+from millpond.model.rate_limit import LimitWindow, RateLimit, parse_time_of_day
 from millpond.model.topology import CacheUses
 from millpond.model.volume import Volume
 from millpond.services.places import topology as places
 from millpond.services.places import volume_usage
+from millpond.services.places.limit_views import limit_view
 from millpond.services.places.volume_views import VolumeView
-from millpond.wire import cache, topology
+from millpond.wire import cache, rate_limits, topology
 from millpond.wire.trust import Trust
 
 # Fields of a volume that the wire has under the same name.
@@ -20,17 +22,23 @@ _VOLUME = {field.name for field in fields(Volume)} & cache.Volume.model_fields.k
 _SUMMARY = topology.CachesSummary.model_fields.keys() - {"fills"}
 
 
-def site(counts: SiteCounts) -> cache.Site:
+def site(counts: SiteCounts, now: datetime) -> cache.Site:
     found = counts.site
+    limit = limit_view(found.limit, now)
     return cache.Site(
         id=found.id, name=found.name, created_at=found.created_at, computes=counts.computes, volumes=counts.volumes,
-        address=found.address,
+        address=found.address, limit=rate_limits.RateLimit.model_validate(limit) if limit else None,
     )  # fmt: skip
+
+
+def rate_limit(put: rate_limits.RateLimitPut) -> RateLimit:
+    """What somebody asked for. BadRequest for times that are none."""
+    return RateLimit(tuple(_window(one) for one in put.windows))
 
 
 def site_detail(found: places.SiteDetail) -> topology.SiteDetail:
     return topology.SiteDetail(
-        site=site(found.site),
+        site=site(found.site, found.now),
         links=[topology.Link.model_validate(link) for link in found.links],
         volumes=list(found.volumes),
         computes=list(found.computes),
@@ -59,7 +67,7 @@ def whole(found: places.Topology) -> topology.Topology:
     return topology.Topology(
         near_bits_per_second=found.rule.bits_per_second,
         near_latency_ms=found.rule.latency_ms,
-        sites=[site(one) for one in found.sites],
+        sites=[site(one, found.now) for one in found.sites],
         links=[topology.Link.model_validate(link) for link in found.links],
         volumes=[_volume(one) for one in found.volumes],
         computes=[_compute(one) for one in found.computes],
@@ -84,6 +92,11 @@ def summary(found: volume_usage.CachesSummary) -> topology.CachesSummary:
         today=topology.CacheUses.model_validate(found.today),
         fills=[_fill(one) for one in found.fills],
     )
+
+
+def _window(put: rate_limits.LimitWindowPut) -> LimitWindow:
+    start, end = (None if text is None else parse_time_of_day(text) for text in (put.start, put.end))
+    return LimitWindow(put.bits_per_second, start, end, put.zone)
 
 
 def _volume(found: places.TopologyVolume) -> topology.TopologyVolume:

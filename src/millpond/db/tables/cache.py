@@ -27,6 +27,8 @@ site = Table(
     time_column("created_at"),
     # Where agents of other sites reach the one that serves its volumes.
     Column("address", String(300), nullable=True),
+    # As of a link: for all that comes there and goes from there.
+    Column("rate_limit", JSON(none_as_null=True), nullable=True),
 )
 
 volume = Table(

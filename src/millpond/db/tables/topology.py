@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Double, ForeignKey, Integer, String, Table, Text
+from sqlalchemy import JSON, BigInteger, Column, Double, ForeignKey, Integer, String, Table, Text
 
 from millpond.db.tables.base import UtcTime, metadata, time_column
 
@@ -21,6 +21,8 @@ link = Table(
     Column("latency_ms", Double, nullable=True),
     Column("price_per_gb", Double, nullable=True),
     time_column("set_at"),
+    # Windows and rates ({"windows": [{"bits_per_second": …, "start": 480, "end": 1080, "zone": "Europe/Berlin"}]}).
+    Column("rate_limit", JSON(none_as_null=True), nullable=True),
 )
 
 # What fills brought, from the lake (`lake`) or from volumes of another site (its id).

@@ -16,6 +16,7 @@ from millpond.services.deps import Deps
 from millpond.services.people import access, audit
 from millpond.services.places import geography
 from millpond.services.places.geography import Geography
+from millpond.services.places.limit_views import LimitView, limit_view
 from millpond.services.places.sites import find as find_site
 
 
@@ -33,6 +34,7 @@ class LinkView:
     measured_at: datetime | None
     near: bool
     reason: str
+    limit: LimitView | None = None
 
 
 def put(
@@ -45,26 +47,26 @@ def put(
     latency_ms: float | None = None,
     price_per_gb: float | None = None,
 ) -> LinkView:
-    """Say what a link is; what was said before is forgotten."""
+    """Say what a link is; what was said before is forgotten, but not its limit."""
     now = deps.clock.now()
     with deps.db.write() as tx:
-        a_id, b_id = _ends(tx, a, b)
+        a_id, b_id = ends(tx, a, b)
         links.put(tx, Link(a_id, b_id, bits_per_second, latency_ms, price_per_gb, set_at=now))
         said = {"bits_per_second": bits_per_second, "latency_ms": latency_ms, "price_per_gb": price_per_gb}
         details = {key: value for key, value in said.items() if value is not None}
         audit.record(tx, now=now, actor=actor, action="link.set", subject=f"{a} {b}", details=details)
-        view = _found(tx, deps, a_id, b_id)
-    _tell(deps)
+        view = found(tx, deps, a_id, b_id)
+    tell(deps)
     return view
 
 
 def remove(deps: Deps, actor: Actor, a: str, b: str) -> None:
     now = deps.clock.now()
     with deps.db.write() as tx:
-        if not links.delete(tx, *_ends(tx, a, b)):
+        if not links.delete(tx, *ends(tx, a, b)):
             raise access.not_found("link", f"{a} {b}")
         audit.record(tx, now=now, actor=actor, action="link.remove", subject=f"{a} {b}")
-    _tell(deps)
+    tell(deps)
 
 
 def list_all(deps: Deps) -> list[LinkView]:
@@ -77,11 +79,12 @@ def views(tx: Connection, places: Geography) -> list[LinkView]:
     """By the names of their ends, the lake's first."""
     measured = _measured(tx)
     pairs = places.links.keys() | measured.keys()
-    found = [_view(places, pair, measured.get(pair, ())) for pair in pairs]
-    return sorted(found, key=lambda link: (link.a != LAKE, link.a, link.b))
+    all_links = [_view(places, pair, measured.get(pair, ())) for pair in pairs]
+    return sorted(all_links, key=lambda link: (link.a != LAKE, link.a, link.b))
 
 
-def _ends(tx: Connection, a: str, b: str) -> tuple[str, str]:
+def ends(tx: Connection, a: str, b: str) -> tuple[str, str]:
+    """The ids of two ends by their names."""
     if a == b:
         raise BadRequest("A link needs two different ends.", hint="Give two sites, or `lake` and a site.")
     return _end(tx, a), _end(tx, b)
@@ -91,7 +94,8 @@ def _end(tx: Connection, name: str) -> str:
     return LAKE if name == LAKE else find_site(tx, name).id
 
 
-def _found(tx: Connection, deps: Deps, a_id: str, b_id: str) -> LinkView:
+def found(tx: Connection, deps: Deps, a_id: str, b_id: str) -> LinkView:
+    """A link that there is, by the ids of its ends."""
     places = geography.of_now(tx, deps)
     names = {places.names.get(a_id, a_id), places.names.get(b_id, b_id)}
     return next(link for link in views(tx, places) if {link.a, link.b} == names)
@@ -123,10 +127,11 @@ def _view(places: Geography, pair: tuple[str, str], measured: Sequence[Bandwidth
         measured_at=best.measured_at if best else None,
         near=near.near and a != LAKE,
         reason="commits come from the lake" if a == LAKE else near.reason,
+        limit=limit_view(link.limit if link else None, places.now),
     )
 
 
-def _tell(deps: Deps) -> None:
+def tell(deps: Deps) -> None:
     """Agents look at other volumes now, and jobs may run elsewhere."""
     deps.events.publish("computes", project_id=None, data={"id": "links", "what": "changed"})
     deps.events.wake("agents")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import Connection
 
@@ -52,6 +53,7 @@ class Topology:
     links: Sequence[LinkView]
     volumes: Sequence[TopologyVolume]
     computes: Sequence[TopologyCompute]
+    now: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class SiteDetail:
     links: Sequence[LinkView]
     volumes: Sequence[str]
     computes: Sequence[str]
+    now: datetime
 
 
 def topology(deps: Deps, actor: Actor) -> Topology:
@@ -78,6 +81,7 @@ def topology(deps: Deps, actor: Actor) -> Topology:
                 TopologyCompute(view, [(volume.name, places.serves(view.compute, volume)) for volume in found])
                 for view in computes.views(tx, compute_rows.all_computes(tx), now)
             ],
+            now=now,
         )
 
 
@@ -85,8 +89,9 @@ def site(deps: Deps, name: str) -> SiteDetail:
     with deps.db.read() as tx:
         found = site_service.get(tx, name)
         stands = sites.standing_at(tx, found.site.id)
-        ways = link_service.views(tx, geography.of_now(tx, deps))
-    return SiteDetail(found, [link for link in ways if name in (link.a, link.b)], *stands)
+        places = geography.of_now(tx, deps)
+        ways = link_service.views(tx, places)
+    return SiteDetail(found, [link for link in ways if name in (link.a, link.b)], *stands, places.now)
 
 
 def _volume(tx: Connection, view: VolumeView, fills: Sequence[FillSpeed]) -> TopologyVolume:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cache
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
 from millpond.errors import BadRequest
 from millpond.model.flow_trigger import Missed
+from millpond.model.time_zone import check_zone
 
 # A time is missed if a server looks at it later than this: loops come every few seconds.
 GRACE = timedelta(minutes=1)
@@ -54,7 +53,7 @@ class DueTimes:
 
 def parse_schedule(cron: str, timezone: str) -> Schedule:
     """BadRequest for an expression or a time zone that there is not."""
-    _check_zone(timezone)
+    check_zone(timezone)
     if len(cron.split()) != 5:
         raise BadRequest(
             f"{cron!r} is not a cron expression.", hint="Write minute, hour, day, month and weekday, like '0 3 * * 1'."
@@ -90,17 +89,3 @@ def due_times(schedule: Schedule, next_at: datetime, now: datetime, missed: Miss
             late = tuple(one for one in due if one not in fire)
             reason = "Missed: no server was there at the time (missed: skip)."
             return DueTimes(fire, late, reason if late else "", schedule.after(last))
-
-
-def _check_zone(name: str) -> None:
-    try:
-        ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        near = difflib.get_close_matches(name, _zones(), n=1, cutoff=0.4)
-        hint = f"Did you mean {near[0]!r}?" if near else "Write one like 'Europe/Berlin' or 'UTC'."
-        raise BadRequest(f"{name!r} is not a known time zone.", hint=hint) from None
-
-
-@cache
-def _zones() -> tuple[str, ...]:
-    return tuple(sorted(available_timezones()))
