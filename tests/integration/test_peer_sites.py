@@ -65,6 +65,12 @@ class PeerSites:
         wait_until(lambda: self.ask("GET", ready)["state"] == "ready", what=f"{commit} on {volume}", within=60)
         return Path(asked["cached"]["path"]), asked["reasons"]
 
+    def sources(self, commit: str, volume: str) -> dict[str, int]:
+        """What each source gave to the volume."""
+        found = self.ask("GET", "/cache-why", params={"dataset": commit})["volumes"]
+        cached = next(one["cached"] for one in found if one["volume"] == volume)
+        return {one["name"]: one["bytes"] for one in cached["sources"]}
+
     def bandwidth(self, volume: str) -> set[str]:
         return {one["source"] for one in self.ask("GET", f"/volumes/{volume}/usage")["bandwidth"]}
 
@@ -85,7 +91,8 @@ def test_a_commit_comes_from_the_other_site_and_not_from_the_lake(sites: PeerSit
     assert any("fetched from volume berlin at berlin" in reason for reason in reasons)
     assert {str(path.relative_to(here)): path.read_bytes() for path in here.rglob("*") if path.is_file()} == FILES
     assert sites.bandwidth("paris") == {"berlin"}
-    assert "sent=0" in (sites.root / "paris.log").read_text()
+    sources = sites.sources("xray", "paris")
+    assert sources == {"volume berlin at berlin": sum(map(len, FILES.values()))}, "the lake gave nothing"
 
 
 def test_an_address_that_is_none(sites: PeerSites) -> None:

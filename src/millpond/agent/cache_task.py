@@ -6,16 +6,18 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
 from millpond.lake.transfer import Moved
+from millpond.model.fill_source import Given, SourceKey, far_bytes
 from millpond.volumes.fill import FillCancelled
+from millpond.volumes.source_tally import SourceTally
 from millpond.volumes.volume import CommitPlace
 from millpond.wire.desired import DesiredFill
-from millpond.wire.observed import FillSeen
+from millpond.wire.observed import FillSeen, SourceSeen
 
 PROGRESS_SECONDS = 0.5
 RECENT_SECONDS = 10.0
@@ -31,19 +33,17 @@ class Recent(NamedTuple):
 
 
 class RecentProgress:
-    """The last RECENT_SECONDS of a transfer: bytes that came `over_network` from the lake, or all that were written."""
+    """The last RECENT_SECONDS of a transfer, of which bytes and files were counted since it began."""
 
-    def __init__(self, began: float, *, over_network: bool) -> None:
-        self._over_network = over_network
-        self._points: deque[tuple[float, Moved]] = deque([(began, Moved())])
+    def __init__(self, began: float) -> None:
+        self._points: deque[tuple[float, int, int]] = deque([(began, 0, 0)])
 
-    def add(self, now: float, moved: Moved) -> Recent:
-        self._points.append((now, moved))
+    def add(self, now: float, came: int, files: int) -> Recent:
+        self._points.append((now, came, files))
         while len(self._points) > 2 and now - self._points[1][0] >= RECENT_SECONDS:
             self._points.popleft()
-        then, before = self._points[0]
-        moved_bytes = moved.sent - before.sent if self._over_network else moved.bytes - before.bytes
-        return Recent(moved_bytes, moved.files - before.files, now - then)
+        then, came_before, files_before = self._points[0]
+        return Recent(came - came_before, files - files_before, now - then)
 
 
 class Work:
@@ -85,10 +85,13 @@ class Work:
         self.seen = self._told(state, **found)
         self._changed()
 
-    def progress(self, loop: asyncio.AbstractEventLoop) -> Callable[[Moved], None]:
-        """Called by the working thread: records progress, and stops the work if the task is cancelled."""
+    def progress(self, loop: asyncio.AbstractEventLoop, tally: SourceTally | None = None) -> Callable[[Moved], None]:
+        """Called by the working thread: records progress, and stops the work if the task is cancelled.
+
+        `tally` is of a fill: what each source has given to it.
+        """
         began = told = time.monotonic()
-        recent = RecentProgress(began, over_network=self.desired.source is None)
+        recent, counts = RecentProgress(began), tally or SourceTally()
 
         def progress(moved: Moved) -> None:
             nonlocal told
@@ -96,23 +99,24 @@ class Work:
                 raise FillCancelled
             if time.monotonic() >= told + PROGRESS_SECONDS:
                 told = time.monotonic()
-                loop.call_soon_threadsafe(partial(self._advance, moved, recent.add(told, moved), told - began))
+                given = counts.given()
+                lately = recent.add(told, far_bytes(given), moved.files)
+                loop.call_soon_threadsafe(partial(self._advance, moved, given, lately, told - began))
 
         return progress
 
-    def _advance(self, moved: Moved, recent: Recent, seconds: float) -> None:
+    def _advance(self, moved: Moved, given: Mapping[SourceKey, Given], recent: Recent, seconds: float) -> None:
         """Progress goes with the next exchange, which comes soon while work is going on."""
         state = _UNDER_WAY[self.desired.want]
         if self.is_going_on and self.seen.state in (state, "failed"):
-            done = {"done_bytes": moved.bytes, "done_files": moved.files, "sent_bytes": moved.sent, "seconds": seconds}
+            done = {"done_bytes": moved.bytes, "done_files": moved.files, "seconds": seconds}
             lately = {"recent_bytes": recent.bytes, "recent_files": recent.files, "recent_seconds": recent.seconds}
-            self.seen = self._told(state, **done, **lately, **self._copied(moved))
-
-    def _copied(self, moved: Moved) -> dict[str, Any]:
-        """Bytes not fetched from the lake were copied from the volume that the server named."""
-        source = self.desired.source
-        return {"source": source, "copied_bytes": max(0, moved.bytes - moved.sent)} if source else {}
+            self.seen = self._told(state, **done, **lately, sources=reported(given))
 
     def _told(self, state: str, **found: Any) -> FillSeen:
         about = {"cached_id": self.desired.cached_id, "attempt": self.desired.attempt, "state": state}
         return FillSeen.model_validate({**about, **found})
+
+
+def reported(given: Mapping[SourceKey, Given]) -> list[SourceSeen]:
+    return [SourceSeen(kind=key.kind, id=key.id, bytes=one.bytes) for key, one in given.items()]

@@ -6,12 +6,11 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import asdict
 from functools import partial
 
-from millpond.agent.cache_task import Work
+from millpond.agent.cache_task import Work, reported
 from millpond.agent.keeper.clock import boot_time
 from millpond.agent.kept_outputs import KeptOutputs
 from millpond.agent.leftovers import Tidying
@@ -24,12 +23,14 @@ from millpond.lake.nursery import Nursery
 from millpond.lake.reader import room_for_pages
 from millpond.lake.transfer import Downloader
 from millpond.model.address import HostPort
+from millpond.model.fill_source import Given, SourceKey, SourceKind
 from millpond.retry import Backoff, RetryPolicy, may_pass
 from millpond.volumes.attempt import FillAttempt, begin_attempt
 from millpond.volumes.bases import BaseTree
 from millpond.volumes.disk_space import Needed, NoRoomYet, RoomWatch, check_room
 from millpond.volumes.evict import evict
 from millpond.volumes.fill import FillCancelled, fill
+from millpond.volumes.source_tally import SourceTally
 from millpond.volumes.verify import Checked, verify
 from millpond.volumes.volume import CacheVolume, CommitPlace
 from millpond.wire.desired import DesiredFill, DesiredPeer, DesiredVolume
@@ -156,25 +157,26 @@ class Fills:
             attempt = await self._begin_attempt(work, volume)
             needed = Needed(wanted.needed_bytes, wanted.needed_inodes, wanted.reserve_bytes, wanted.reserve_inodes)
             await self._check_room(attempt, needed)
-            progress = RoomWatch(attempt, needed, work.progress(asyncio.get_running_loop()))
+            tally = SourceTally()
+            progress = RoomWatch(attempt, needed, work.progress(asyncio.get_running_loop(), tally))
             with ExitStack() as stack:
                 source = stack.enter_context(self._source_of(wanted))
                 # What the volume itself has is linked, and takes no room: that goes before copies from elsewhere.
                 bases = [*self._bases(wanted, volume, stack), *self._copies(wanted, source)]
                 await self._volumes.set_apart(volume.id, wanted.project_id)
                 made_here = await in_thread(partial(self._kept_outputs.find, wanted.project))
-                peer = stack.enter_context(PeerFiles(_peer(wanted.peer))) if wanted.peer is not None else None
-                beside = partial(fill, bases=bases, made_here=made_here, peer=peer)
+                named = wanted.peer
+                peer = stack.enter_context(PeerFiles(_peer(wanted, named), tally)) if named is not None else None
+                beside = partial(fill, bases=bases, made_here=made_here, peer=peer, tally=tally)
                 make = partial(beside, progress=progress, kept=self._pages, nursery=self._nursery)
                 filled = await in_thread(partial(make, attempt, wanted.tree, source))
         await self._volumes.look(volume.id)
-        log.info("filled: volume=%s commit=%s sent=%d", volume.id, wanted.commit_id, filled.sent_bytes)
+        log.info("filled: volume=%s commit=%s %s", volume.id, wanted.commit_id, _written(filled.given))
         work.tell(
             "ready",
             done_bytes=wanted.bytes,
             done_files=wanted.files,
-            **asdict(filled),
-            source=wanted.source if filled.copied_bytes else None,
+            sources=reported(filled.given),
             seconds=time.monotonic() - started,
         )
 
@@ -224,7 +226,7 @@ class Fills:
         elsewhere = self._volumes.healthy(wanted.source) if wanted.source and wanted.peer is None else None
         if elsewhere is not None:
             place = CommitPlace(wanted.project_id, wanted.dataset_id, wanted.commit_id)
-            yield BaseTree(elsewhere.commit(place), wanted.tree, pages, is_elsewhere=True)
+            yield BaseTree(elsewhere.commit(place), wanted.tree, pages, SourceKey(SourceKind.MOUNT, elsewhere.id))
 
     async def _begin_attempt(self, work: Work, volume: CacheVolume) -> FillAttempt:
         """Raises FillCancelled without contact to the server for so long that another agent may be at work.
@@ -253,14 +255,19 @@ class Fills:
         return {work.desired.attempt for work in works}
 
 
-def _peer(named: DesiredPeer) -> Peer:
+def _peer(wanted: DesiredFill, named: DesiredPeer) -> Peer:
     return Peer(
         address=HostPort.parse(named.address),
         fingerprint=named.fingerprint,
         token=named.token,
         expected=named.bytes_per_second,
         lake=named.lake_bytes_per_second,
+        volume=wanted.source or "",
     )
+
+
+def _written(given: Mapping[SourceKey, Given]) -> str:
+    return " ".join(f"{key.kind.value}{f':{key.id}' if key.id else ''}={one.bytes}" for key, one in given.items())
 
 
 def _verified(found: Checked) -> Verified:

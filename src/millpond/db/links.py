@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, or_, select
 from millpond.db.insert import insert_missing
 from millpond.db.tables import bandwidth, fill_rate, link
 from millpond.model.documents import from_document, to_document
+from millpond.model.fill_source import SourceKey, SourceKind
 from millpond.model.rate_limit import RateLimit
 from millpond.model.topology import Bandwidth, FillRate, Link, ordered
 
@@ -79,16 +80,14 @@ def put_bandwidth(tx: Connection, value: Bandwidth) -> None:
 
 def put_rate(tx: Connection, value: FillRate) -> None:
     """How far the fill of a cached commit has come, beside its row."""
-    insert_missing(tx, fill_rate, [asdict(value)])
-    tx.execute(fill_rate.update().where(fill_rate.c.cached_id == value.cached_id).values(**asdict(value)))
+    row = {**asdict(replace(value, given={})), "given": [[*key, size] for key, size in value.given.items()]}
+    insert_missing(tx, fill_rate, [row])
+    tx.execute(fill_rate.update().where(fill_rate.c.cached_id == value.cached_id).values(**row))
 
 
 def rates(tx: Connection) -> Mapping[str, FillRate]:
     """By the id of the cached commit."""
-    return {
-        row.cached_id: FillRate(row.cached_id, row.source_id, row.fetched_bytes, row.seconds, row.files, row.at)
-        for row in tx.execute(select(fill_rate))
-    }
+    return {row.cached_id: _rate(row) for row in tx.execute(select(fill_rate))}
 
 
 def _between(a_id: str, b_id: str) -> ColumnElement[bool]:
@@ -100,6 +99,11 @@ def _row(value: Link) -> dict[str, Any]:
     row = asdict(value)
     del row["limit"]
     return row
+
+
+def _rate(row: Row[Any]) -> FillRate:
+    given = {SourceKey(SourceKind(kind), id_): size for kind, id_, size in row.given or ()}
+    return FillRate(row.cached_id, row.source_id, row.fetched_bytes, row.seconds, row.files, row.at, given)
 
 
 def _link(row: Row[Any]) -> Link:

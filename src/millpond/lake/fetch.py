@@ -319,7 +319,7 @@ class _Fetch:
         for part in self._source.external(entry, 0, entry.size):
             self._into.write_part(entry.path, offset, part)
             offset += len(part)
-            self._meter.add(bytes=len(part), sent=len(part))
+            self._meter.add(bytes=len(part), sent=len(part), outside=len(part))
             yield part
 
 

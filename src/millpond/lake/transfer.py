@@ -93,7 +93,10 @@ class Downloader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """How far a transfer has come. Totals may still grow until `counted`; `sent` went over the network."""
+    """How far a transfer has come. Totals may still grow until `counted`; `sent` went over the network.
+
+    Of that, `outside` came from objects that lie outside the lake.
+    """
 
     files: int = 0
     bytes: int = 0
@@ -101,6 +104,7 @@ class Moved:
     files_total: int = 0
     bytes_total: int = 0
     counted: bool = False
+    outside: int = 0
 
 
 class Progress(Protocol):
@@ -123,16 +127,17 @@ class Meter:
         self._interval = interval
         self._clock = clock
         self._told = float("-inf")
-        self._files = self._bytes = self._sent = 0
+        self._files = self._bytes = self._sent = self._outside = 0
         self._totals = (0, 0)
         self._counted = False
         self._lock = threading.Lock()
 
-    def add(self, files: int = 0, bytes: int = 0, sent: int = 0) -> None:
+    def add(self, files: int = 0, bytes: int = 0, sent: int = 0, outside: int = 0) -> None:
         with self._lock:
             self._files += files
             self._bytes += bytes
             self._sent += sent
+            self._outside += outside
             self._tell(force=False)
 
     def expect(self, files: int, bytes: int, *, counted: bool = False) -> None:
@@ -158,4 +163,4 @@ class Meter:
             self._progress(self._moved())
 
     def _moved(self) -> Moved:
-        return Moved(self._files, self._bytes, self._sent, *self._totals, self._counted)
+        return Moved(self._files, self._bytes, self._sent, *self._totals, self._counted, self._outside)

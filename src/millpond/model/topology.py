@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
+from millpond.model.fill_source import SourceKey
 from millpond.model.rate_limit import RateLimit
 
 # The end of a link that is not a site: where every commit comes from.
@@ -49,7 +51,10 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class FillRate:
-    """What the fill of one cached commit has brought over the network in its last seconds; `at`: when it last came."""
+    """What the fill of one cached commit has brought over the network in its last seconds; `at`: when it last came.
+
+    `given` are the bytes that each source has given to this attempt so far.
+    """
 
     cached_id: str
     source_id: str
@@ -57,6 +62,7 @@ class FillRate:
     seconds: float
     files: int = 0
     at: datetime | None = None
+    given: Mapping[SourceKey, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from millpond.errors import MillError
 from millpond.lake.diff import diff_trees
 from millpond.lake.pages import Row
 from millpond.lake.reader import KeptPages, PageSource, TreeReader
+from millpond.model.fill_source import VOLUME_KEY, SourceKey
 from millpond.model.tree import Kind, TreeChange
 
 log = logging.getLogger(__name__)
@@ -31,21 +32,21 @@ FILES = (int(Kind.FILE), int(Kind.EXECUTABLE))
 class BaseTree:
     """A published commit, the tree that it holds, and where the pages of that tree are read.
 
-    One of another volume (`is_elsewhere`) is copied from: it is not shared, and counted apart.
+    One of another volume (a `source` of its own) is copied from: it is not shared, and counted apart.
     """
 
     path: Path
     tree: str
     pages: PageSource
-    is_elsewhere: bool = False
+    source: SourceKey = VOLUME_KEY
 
 
 class Base:
     """Where a base has the content of an entry: at the same path, or where it was before it was moved."""
 
-    def __init__(self, directory: int, changes: Iterator[TreeChange], is_elsewhere: bool) -> None:
+    def __init__(self, directory: int, changes: Iterator[TreeChange], source: SourceKey = VOLUME_KEY) -> None:
         self.directory = directory
-        self.is_elsewhere = is_elsewhere
+        self.source = source
         # None if there are more than were looked at.
         self.differences: int | None = None
         self._later = changes
@@ -60,6 +61,10 @@ class Base:
             before = change.before
             if before is not None and before.kind.is_file and before.size:
                 self._moved[before.digest, before.kind].append(change.path)
+
+    @property
+    def is_elsewhere(self) -> bool:
+        return self.source != VOLUME_KEY
 
     def paths_of(self, rows: Sequence[Row]) -> list[bytes | None]:
         """Where the base has each of these, which come in the order of paths; None for what it does not have."""

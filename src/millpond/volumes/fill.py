@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -17,12 +17,14 @@ from millpond.lake.lru import Kept
 from millpond.lake.nursery import Nursery
 from millpond.lake.pages import Page
 from millpond.lake.reader import room_for_pages
-from millpond.lake.transfer import Downloader, Progress
+from millpond.lake.transfer import Downloader, Moved, Progress
+from millpond.model.fill_source import Given, SourceKey, SourceKind, of_kind
 from millpond.volumes.attempt import FillAttempt
 from millpond.volumes.bases import BaseTree
 from millpond.volumes.disk_space import NoRoomYet
 from millpond.volumes.kept_pages import KeptSource
 from millpond.volumes.local import LocalFiles, MadeHere, MoreFiles, chained, nothing_made
+from millpond.volumes.source_tally import SourceTally
 from millpond.volumes.volume import CacheVolume, appears, check, explained, make_passable, sync_directory
 
 
@@ -32,13 +34,12 @@ class FillCancelled(MillError):
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """What it took: bytes that came from the lake, files that were there already, files copied from elsewhere."""
+    """What each source gave to it; nothing for a commit that was published already."""
 
-    sent_bytes: int = 0
-    linked_files: int = 0
-    linked_bytes: int = 0
-    copied_files: int = 0
-    copied_bytes: int = 0
+    given: Mapping[SourceKey, Given] = field(default_factory=dict)
+
+    def gave(self, *kinds: SourceKind) -> Given:
+        return of_kind(self.given, kinds)
 
 
 def fill(
@@ -49,6 +50,7 @@ def fill(
     bases: Sequence[BaseTree] = (),
     made_here: MadeHere = nothing_made,
     peer: MoreFiles | None = None,
+    tally: SourceTally | None = None,
     progress: Progress | None = None,
     kept: Kept[str, Page] | None = None,
     nursery: Nursery | None = None,
@@ -58,6 +60,7 @@ def fill(
     `bases` are commits of the same project published on the volume, and perhaps this one on another: unchanged files
     are taken from there, from what earlier attempts have left, and from what jobs have `made_here`. What is not there
     may come from a `peer` before the lake is asked. `progress` may raise FillCancelled or NoRoomYet to end it.
+    `tally` is told what each source gives, as it comes; a `peer` tells it itself.
     `kept` are pages that were read before, for this commit or another; processes come from the `nursery`.
     Filling what is published already does nothing. Raises VolumeProblem and DiskFull for what the volume refuses,
     StoreUnavailable while the lake is away, Corrupt for bytes that are not what the tree names. Of the attempt nothing
@@ -67,8 +70,9 @@ def fill(
         check(attempt.volume)
         with explained(attempt.volume):
             known = KeptSource(source, room_for_pages() if kept is None else kept)
-            local = partial(LocalFiles, known, tree, bases, attempt.older, nursery, made_here=made_here)
-            filled = _make(attempt, tree, known, local, peer, progress, nursery)
+            tally = tally or SourceTally()
+            local = partial(LocalFiles, known, tree, bases, attempt.older, nursery, made_here=made_here, tally=tally)
+            filled = _make(attempt, tree, known, local, peer, _Told(tally, progress), nursery)
     except StoreUnavailable:
         raise
     except BaseException:
@@ -116,13 +120,26 @@ def sync_file_system(path: Path) -> None:
         os.close(descriptor)
 
 
+class _Told:
+    """Tells the tally what has come from the lake, and then whoever watches."""
+
+    def __init__(self, tally: SourceTally, progress: Progress | None) -> None:
+        self.tally = tally
+        self._progress = progress
+
+    def __call__(self, moved: Moved, /) -> None:
+        self.tally.note_fetched(moved)
+        if self._progress is not None:
+            self._progress(moved)
+
+
 def _make(
     attempt: FillAttempt,
     tree: str,
     source: KeptSource,
     open_local: Callable[[], LocalFiles],
     peer: MoreFiles | None,
-    progress: Progress | None,
+    told: _Told,
     nursery: Nursery | None,
 ) -> Filled:
     if attempt.volume.commit(attempt.place).is_dir():
@@ -132,7 +149,7 @@ def _make(
             processes = None if local.most_left is None else processes_for(local.most_left)
             taken = chained([one for one in (None if local.is_empty else local, peer) if one is not None])
             options = FetchOptions(read_only=True, local=taken, processes=processes, nursery=nursery)
-            fetched = fetch_tree(source, tree, attempt.tree, options=options, progress=progress)
+            fetched = fetch_tree(source, tree, attempt.tree, options=options, progress=told)
     except (ConnectionError, TimeoutError) as error:
         raise StoreUnavailable(f"The lake does not respond: {error}.") from error
     except StoreUnavailable as error:
@@ -148,15 +165,8 @@ def _make(
         # What may not be written now may be later, when somebody has put it right.
         raise VolumeProblem(error.message, hint=error.hint) from error
     publish(attempt)
-    copied_files = local.copied_files + (peer.copied_files if peer else 0)
-    copied_bytes = local.copied_bytes + (peer.copied_bytes if peer else 0)
-    return Filled(
-        fetched.moved.sent,
-        fetched.local_files - copied_files,
-        fetched.local_bytes - copied_bytes,
-        copied_files,
-        copied_bytes,
-    )
+    told.tally.note_fetched(fetched.moved)
+    return Filled(told.tally.given())
 
 
 def _what_ran_out(volume: CacheVolume) -> str:

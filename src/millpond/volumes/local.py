@@ -23,20 +23,19 @@ from millpond.lake.nursery import Nursery
 from millpond.lake.pages import Row
 from millpond.lake.reader import KeptPages, TreeReader
 from millpond.lake.target import CACHED_MTIME_NS, Target
+from millpond.model.fill_source import DISK_KEY, VOLUME_KEY
 from millpond.model.tree import Content
 from millpond.volumes.bases import FILES, Base, BaseTree, changes_since
 from millpond.volumes.link_process import Links
 from millpond.volumes.linking import Linkers
 from millpond.volumes.reuse_file import COMPARED, MODES, NO_DIRECTORY, ReusableFile, is_taken
+from millpond.volumes.source_tally import SourceTally
 
 _THREADS = 2
 # Files that one thread makes at a time, and a process links at least and at most.
 _AT_ONCE = 128
 _LINKED_LEAST = 500
 _LINKED_MOST = 2000
-
-# Entries that could not be made, and the sizes of those that were copied from elsewhere.
-_Made = tuple[list[Row], list[int]]
 
 # Entries that a source has not, and what waits for the others: those of them that it could not make.
 _Begun = tuple[Sequence[Row], Callable[[], Sequence[Row]]]
@@ -51,10 +50,7 @@ def nothing_made(digest: bytes) -> bytes | None:
 
 
 class MoreFiles(Protocol):
-    """Makes files of a tree without the lake, as `FetchOptions.local` says, and counts those copied from elsewhere."""
-
-    copied_files: int
-    copied_bytes: int
+    """Makes files of a tree without the lake, as `FetchOptions.local` says, and counts what each source gave."""
 
     def __call__(self, rows: Sequence[Row], into: Target, /) -> _Begun: ...
 
@@ -87,10 +83,11 @@ class LocalFiles:
         nursery: Nursery | None = None,
         *,
         made_here: MadeHere = nothing_made,
+        tally: SourceTally | None = None,
     ) -> None:
         """Processes that link come from the `nursery`: one of their own, unless it is given."""
         self._made_here = made_here
-        self.copied_files = self.copied_bytes = 0
+        self._tally = tally or SourceTally()
         self._stack = ExitStack()
         # Closed last: threads may be writing there when whoever fetches has met an error and closed its own.
         self._into = self._stack.enter_context(ExitStack())
@@ -100,7 +97,7 @@ class LocalFiles:
         self._linkers: Linkers | None = None
         self._older = [fd for path in older if (fd := self._open(path)) is not None]
         self._bases = [
-            Base(directory, changes_since(source, base, root), base.is_elsewhere)
+            Base(directory, changes_since(source, base, root), base.source)
             for base in bases
             if (directory := self._open(base.path)) is not None
         ]
@@ -126,10 +123,10 @@ class LocalFiles:
         """
         into = self._own(into)
         bases = [(base, base.paths_of(rows)) for base in self._bases]
-        plan = _Plan(rows, bases, self._older, [_made_file(row, self._made_here) for row in rows])
+        plan = _Plan(rows, bases, self._older, [_made_file(row, self._made_here) for row in rows], self._tally)
         linked, others, missing = plan.split()
         linkers = self._linkers_into(into)
-        making: list[Future[_Made]] = []
+        making: list[Future[list[Row]]] = []
         for there, numbers in linked:
             if linkers is None:
                 others += numbers
@@ -138,15 +135,7 @@ class LocalFiles:
                 making.append(self._pool.submit(_link, linkers, plan, there, part, into))
         for start in range(0, len(others), _AT_ONCE):
             making.append(self._pool.submit(_make, plan, others[start : start + _AT_ONCE], into))
-        return [rows[number] for number in missing], partial(self._left, making)
-
-    def _left(self, making: Sequence[Future[_Made]]) -> list[Row]:
-        left: list[Row] = []
-        for rest, copied in (made.result() for made in making):
-            left += rest
-            self.copied_files += len(copied)
-            self.copied_bytes += sum(copied)
-        return left
+        return [rows[number] for number in missing], partial(_left, making)
 
     def _own(self, into: Target) -> Target:
         if self._target is None:
@@ -195,6 +184,7 @@ class _Plan:
     bases: Sequence[_There]
     older: Sequence[int]
     made: Sequence[bytes | None]
+    tally: SourceTally
 
     def split(self) -> tuple[list[tuple[_There, list[int]]], list[int], list[int]]:
         """The numbers of what is to be linked from each base, of what is made otherwise, and of what is not there."""
@@ -219,13 +209,17 @@ class _Plan:
         for base, paths in self.bases:
             path = paths[number]
             if path is not None:
-                yield ReusableFile(base.directory, path, is_elsewhere=base.is_elsewhere)
+                yield ReusableFile(base.directory, path, source=base.source)
         path, kind, *_ = self.rows[number]
         if kind in FILES:
             for directory in self.older:
                 yield ReusableFile(directory, path, is_trusted=False)
         if (made := self.made[number]) is not None:
-            yield ReusableFile(NO_DIRECTORY, made, is_trusted=False, is_foreign=True)
+            yield ReusableFile(NO_DIRECTORY, made, is_trusted=False, source=DISK_KEY)
+
+
+def _left(making: Sequence[Future[list[Row]]]) -> list[Row]:
+    return [row for made in making for row in made.result()]
 
 
 def _made_file(row: Row, made_here: MadeHere) -> bytes | None:
@@ -245,7 +239,7 @@ def _cut(rows: Sequence[Row], numbers: list[int]) -> Iterator[list[int]]:
         start = end
 
 
-def _link(linkers: Linkers, plan: _Plan, there: _There, numbers: list[int], into: Target) -> _Made:
+def _link(linkers: Linkers, plan: _Plan, there: _There, numbers: list[int], into: Target) -> list[Row]:
     """Have linked what looks right, and make the rest of it as can be."""
     base, paths = there
     rows = [plan.rows[number] for number in numbers]
@@ -256,18 +250,19 @@ def _link(linkers: Linkers, plan: _Plan, there: _There, numbers: list[int], into
         [row[3] for row in rows],
         [MODES[row[1]] for row in rows],
     )
-    return _make(plan, [numbers[at] for at in linkers.link(links)], into)
+    refused = linkers.link(links)
+    plan.tally.add(VOLUME_KEY, sum(links[3]) - sum(links[3][at] for at in refused), len(numbers) - len(refused))
+    return _make(plan, [numbers[at] for at in refused], into)
 
 
-def _make(plan: _Plan, numbers: Sequence[int], into: Target) -> _Made:
-    """Make what can be made; what is left, and the sizes of what was copied from elsewhere."""
+def _make(plan: _Plan, numbers: Sequence[int], into: Target) -> list[Row]:
+    """Make what can be made; what is left."""
     left: list[Row] = []
-    copied: list[int] = []
     for number in numbers:
         row = plan.rows[number]
         taken = next((one for one in plan.candidates(number) if is_taken(one, row, into)), None)
         if taken is None:
             left.append(row)
-        elif taken.is_elsewhere:
-            copied.append(row[3])
-    return left, copied
+        else:
+            plan.tally.add(taken.source, row[3])
+    return left

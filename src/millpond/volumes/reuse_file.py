@@ -11,6 +11,7 @@ from millpond.errors import Corrupt
 from millpond.lake.pages import Row, entry_of
 from millpond.lake.streaming import entry_of_stream
 from millpond.lake.target import CACHED_MTIME_NS, Target
+from millpond.model.fill_source import DISK_KEY, VOLUME_KEY, SourceKey
 from millpond.model.tree import Content, Entry, Kind
 from millpond.volumes.reflink import clone
 
@@ -32,14 +33,13 @@ class ReusableFile(NamedTuple):
     path: bytes
     # It was checked before it was published; otherwise its content is read.
     is_trusted: bool = True
-    is_elsewhere: bool = False
-    # A job wrote it and may still have it open: it is never linked, and what is copied is checked as it is written.
-    is_foreign: bool = False
+    source: SourceKey = VOLUME_KEY
 
 
 def is_taken(candidate: ReusableFile, row: Row, into: Target) -> bool:
     """Make the entry from this file if it looks right; False if it does not, or cannot be taken."""
-    if candidate.is_foreign:
+    if candidate.source == DISK_KEY:
+        # A job wrote it and may still have it open: it is never linked.
         return _copy_checked(candidate, entry_of(row), into)
     return _looks_right(candidate, row) and _take(candidate, row, into)
 
@@ -84,8 +84,8 @@ def _looks_right(candidate: ReusableFile, row: Row) -> bool:
 
 def _take(candidate: ReusableFile, row: Row, into: Target) -> bool:
     """Link the file; where that is not possible, copy it. What lies elsewhere is always copied, and checked."""
-    directory, path, is_trusted, is_elsewhere, _ = candidate
-    if is_elsewhere:
+    directory, path, is_trusted, source = candidate
+    if source != VOLUME_KEY:
         return _copy(directory, path, entry_of(row), into, may_share=False)
     if not is_trusted and not is_content(directory, path, entry_of(row)):
         return False

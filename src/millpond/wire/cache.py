@@ -8,6 +8,7 @@ from pydantic import Field
 
 from millpond.model.cached_state import CachedState
 from millpond.model.dataset import DatasetKind
+from millpond.model.fill_source import SourceKind
 from millpond.model.quantity import DAY, LONGEST_HOLD, LONGEST_IDLE
 from millpond.model.volume import Cause, LeaseKind
 from millpond.wire.base import Request, Response, Time
@@ -149,6 +150,14 @@ class CacheVerification(Response):
     problem: str | None = None
 
 
+class SourceGave(Response):
+    """What one source gave to a fill, as it came from there, once it was held against its digest."""
+
+    kind: SourceKind
+    name: str
+    bytes: int
+
+
 class CachedCommit(Response):
     id: str
     volume: str
@@ -193,6 +202,8 @@ class CachedCommit(Response):
     # Of a fill under way: its throughput, and the time left by that or by what earlier fills brought; null if unknown.
     bytes_per_second: float | None = None
     seconds_left: float | None = None
+    # Which source gave which bytes to its fill, the largest first.
+    sources: list[SourceGave] = []
     # Branches that keep it here by a policy.
     kept_by: list[str] = []
     # Nothing new may use it (its dataset was deleted): it goes when the last lease ends.

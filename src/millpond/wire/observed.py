@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from millpond.model.fill_source import SourceKind
 from millpond.wire.agent import PROTOCOL
 from millpond.wire.base import Request, Time
 
@@ -126,6 +127,17 @@ class Verified(Request):
     examples: list[str] = []
 
 
+class SourceSeen(Request):
+    """What one source gave to a fill. `id` is that of a volume, where the source is one (`mount`, `peer`).
+
+    Bytes are counted as they came from there, once they were held against their digest; pages of the tree are not.
+    """
+
+    kind: SourceKind
+    id: str = ""
+    bytes: int = Field(default=0, ge=0)
+
+
 class FillSeen(Request):
     """Progress or end of a fill, eviction or verification, told until the desired state no longer asks for it."""
 
@@ -134,16 +146,9 @@ class FillSeen(Request):
     state: Literal["filling", "ready", "evicted", "verifying", "verified", "failed"]
     done_bytes: int = 0
     done_files: int = 0
-    # What came from the lake over the network, what was taken from other commits on the volume, and how long it took:
-    # final with `ready`.
-    sent_bytes: int = 0
-    linked_files: int = 0
-    linked_bytes: int = 0
+    # What each source has given to this attempt, and how long it took: final with `ready`.
+    sources: list[SourceSeen] = []
     seconds: float = 0.0
-    # The volume of another site that files were copied from, and how much came from there.
-    source: str | None = None
-    copied_files: int = 0
-    copied_bytes: int = 0
     # Of a fill under way: what came in its last seconds, and how many these were. An outage before does not count.
     recent_bytes: int = 0
     recent_files: int = 0

@@ -12,6 +12,7 @@ import pytest
 from millpond.agent import kept_outputs
 from millpond.agent.kept_outputs import KEPT_SECONDS, FilesNoted, KeptOutputs
 from millpond.lake.push import PushOptions, push_directory
+from millpond.model.fill_source import SourceKind
 from millpond.testing.lake import DirectLake, Thing, read_things, write_things
 from millpond.volumes.attempt import begin_attempt
 from millpond.volumes.fill import Filled, fill
@@ -61,14 +62,14 @@ def site(tmp_path: Path) -> Site:
 def test_outputs_are_filled_from_the_disk(site: Site) -> None:
     filled = site.fill(site.tree)
     assert read_things(site.volume.commit(PLACE)) == OUTPUTS
-    assert (filled.sent_bytes, filled.linked_files, site.lake.ranges) == (0, 3, [])
+    assert (filled.gave(SourceKind.LAKE).bytes, filled.gave(SourceKind.DISK).files, site.lake.ranges) == (0, 3, [])
 
 
 def test_one_output_of_them_under_other_paths(site: Site, tmp_path: Path) -> None:
     write_things(tmp_path / "model", MODEL)
     filled = site.fill(site.push(tmp_path / "model"))
     assert read_things(site.volume.commit(PLACE)) == MODEL
-    assert (filled.sent_bytes, site.lake.ranges) == (0, [])
+    assert (filled.gave(SourceKind.LAKE).bytes, site.lake.ranges) == (0, [])
 
 
 def test_what_changed_since_comes_from_the_lake(site: Site, tmp_path: Path) -> None:
@@ -76,7 +77,7 @@ def test_what_changed_since_comes_from_the_lake(site: Site, tmp_path: Path) -> N
         file.write(b"other")
     filled = site.fill(site.tree)
     assert read_things(site.volume.commit(PLACE)) == OUTPUTS
-    assert filled.sent_bytes > 0 and filled.linked_files == 2
+    assert filled.gave(SourceKind.LAKE).bytes > 0 and filled.gave(SourceKind.DISK).files == 2
 
 
 def test_a_kept_file_is_never_linked(site: Site, tmp_path: Path) -> None:
@@ -86,7 +87,7 @@ def test_a_kept_file_is_never_linked(site: Site, tmp_path: Path) -> None:
 
 
 def test_another_project_gets_nothing(site: Site) -> None:
-    assert site.fill(site.tree, project="speech").linked_files == 0
+    assert site.fill(site.tree, project="speech").gave(SourceKind.DISK).files == 0
     assert site.lake.ranges
 
 
@@ -94,7 +95,7 @@ def test_outputs_are_forgotten_in_time(site: Site, tmp_path: Path) -> None:
     site.now = KEPT_SECONDS
     site.kept.forget_old()
     assert os.listdir(tmp_path / "kept") == []
-    assert site.fill(site.tree).linked_files == 0
+    assert site.fill(site.tree).gave(SourceKind.DISK).files == 0
 
 
 def test_outputs_give_way_on_a_full_disk(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +107,7 @@ def test_outputs_give_way_on_a_full_disk(site: Site, tmp_path: Path, monkeypatch
 def test_a_restart_forgets_all(site: Site, tmp_path: Path) -> None:
     KeptOutputs(tmp_path / "kept")
     assert not (tmp_path / "kept").exists()
-    assert site.fill(site.tree).sent_bytes, "what is gone comes from the lake"
+    assert site.fill(site.tree).gave(SourceKind.LAKE).bytes, "what is gone comes from the lake"
 
 
 def test_outputs_with_too_many_files_are_not_kept(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ from millpond.lake.push import push_directory
 from millpond.lake.reader import TreeReader, room_for_pages
 from millpond.lake.target import Target
 from millpond.lake.transfer import Moved
+from millpond.model.fill_source import VOLUME_KEY, Given, SourceKey, SourceKind
 from millpond.testing.lake import DirectLake, Thing, read_things, write_things
 from millpond.volumes import local, reuse_file
 from millpond.volumes.attempt import begin_attempt
@@ -33,6 +34,7 @@ def data(number: int, size: int = 2000) -> bytes:
     return random.Random(number).randbytes(size)
 
 
+ELSEWHERE = SourceKey(SourceKind.MOUNT, "other")
 BEFORE = [
     Thing(b"changed", b"before"),
     Thing(b"empty", b""),
@@ -112,8 +114,8 @@ def test_only_the_difference_is_fetched(world: World) -> None:
     assert all(after[path] == before[path] for path in linked)
     assert after[b"new/b"] == before[b"moved/a"], "what has only moved is linked too"
     assert not {after[path] for path in FETCHED} & set(before.values())
-    assert filled.linked_files == len(linked) + 1
-    assert 0 < filled.sent_bytes < 10_000
+    assert filled.gave(SourceKind.VOLUME).files == len(linked) + 1
+    assert 0 < filled.gave(SourceKind.LAKE).bytes < 10_000
     assert {path.stat().st_mtime for path in world.volume.commit(V2).rglob("*")} == {1_000_000_000}
 
 
@@ -122,7 +124,7 @@ def test_where_links_are_refused_files_are_copied(world: World, number: int, mon
     monkeypatch.setattr(os, "link", refused(number))
     filled = world.fill_second()
     assert read_things(world.volume.commit(V2)) == AFTER
-    assert filled.sent_bytes < 10_000
+    assert filled.gave(SourceKind.LAKE).bytes < 10_000
     assert not set(world.inodes(V1, BEFORE).values()) & set(world.inodes(V2, AFTER).values())
     modes = {path.name: path.stat().st_mode & 0o7777 for path in world.volume.commit(V2).iterdir()}
     assert (modes["tool"], modes["large"]) == (0o555, 0o444)
@@ -166,20 +168,20 @@ def test_what_a_process_does_not_link_is_made_otherwise(
     os.utime(touched)
     gone.unlink()
     filled = world.fill(second, tree, BaseTree(world.volume.commit(first), tree, world.lake))
-    assert filled.linked_files == 198
+    assert filled.gave(SourceKind.VOLUME).files == 198
     assert read_things(world.volume.commit(second)) == things
 
 
 def test_a_base_that_was_evicted_meanwhile_is_no_obstacle(world: World) -> None:
     gone = BaseTree(world.volume.commits / "nowhere", world.trees[0], world.lake)
-    assert world.fill(V2, world.trees[1], gone).linked_files == 0
+    assert world.fill(V2, world.trees[1], gone).gave(SourceKind.VOLUME).files == 0
     assert read_things(world.volume.commit(V2)) == AFTER
 
 
 def test_a_commit_elsewhere_is_copied_from(world: World) -> None:
-    elsewhere = BaseTree(world.volume.commit(V1), world.trees[0], world.lake, is_elsewhere=True)
+    elsewhere = BaseTree(world.volume.commit(V1), world.trees[0], world.lake, ELSEWHERE)
     filled = world.fill(V2, world.trees[0], elsewhere)
-    assert (filled.copied_files, filled.linked_files) == (len(BEFORE), 0)
+    assert (filled.gave(SourceKind.MOUNT).files, filled.gave(SourceKind.VOLUME).files) == (len(BEFORE), 0)
     shared = set(world.inodes(V1, BEFORE).values()) & set(world.inodes(V2, BEFORE).values())
     assert shared == set(), "two volumes share nothing, even on one file system"
 
@@ -190,11 +192,11 @@ def test_what_is_damaged_elsewhere_comes_from_the_lake(world: World) -> None:
     damaged.write_bytes(data(8))
     damaged.chmod(0o444)
     os.utime(damaged, ns=(10**18, 10**18))
-    elsewhere = BaseTree(world.volume.commit(V1), world.trees[0], world.lake, is_elsewhere=True)
+    elsewhere = BaseTree(world.volume.commit(V1), world.trees[0], world.lake, ELSEWHERE)
     filled = world.fill(V2, world.trees[0], elsewhere)
     assert read_things(world.volume.commit(V2)) == sorted(BEFORE, key=lambda thing: thing.path)
-    assert filled.copied_files == len(BEFORE) - 1
-    assert filled.sent_bytes > 0
+    assert filled.gave(SourceKind.MOUNT).files == len(BEFORE) - 1
+    assert filled.gave(SourceKind.LAKE).bytes > 0
 
 
 def test_a_base_whose_pages_cannot_be_read_is_no_obstacle(world: World) -> None:
@@ -203,7 +205,7 @@ def test_a_base_whose_pages_cannot_be_read_is_no_obstacle(world: World) -> None:
             raise Forbidden("It was evicted meanwhile.")
 
     unreadable = BaseTree(world.volume.commit(V1), world.trees[0], Refused())
-    assert world.fill(V2, world.trees[1], unreadable).linked_files == 0
+    assert world.fill(V2, world.trees[1], unreadable).gave(SourceKind.VOLUME).files == 0
     assert read_things(world.volume.commit(V2)) == AFTER
 
 
@@ -220,7 +222,7 @@ def test_an_interrupted_attempt_is_taken_up_where_it_was(world: World) -> None:
         torn.write(b"torn")
     world.lake.ranges.clear()
     filled = world.fill(V2, world.trees[1])
-    assert filled.linked_files > 5
+    assert filled.gave(SourceKind.VOLUME).files > 5
     assert read_things(world.volume.commit(V2)) == AFTER
     assert os.listdir(world.volume.attempts) == []
 
@@ -255,7 +257,7 @@ def test_thousands_of_identical_files(world: World, tmp_path: Path) -> None:
     world.fill(places[0], tree)
     world.lake.ranges.clear()
     filled = world.fill(places[1], tree, BaseTree(world.volume.commit(places[0]), tree, world.lake))
-    assert (filled.linked_files, filled.sent_bytes, world.lake.ranges) == (3000, 0, [])
+    assert (filled.given, world.lake.ranges) == ({VOLUME_KEY: Given(3000 * len(b"the same"), 3000)}, [])
     assert len(set(world.inodes(places[0], things).values())) == 3000
     assert world.inodes(places[0], things) == world.inodes(places[1], things)
 

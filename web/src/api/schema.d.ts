@@ -4530,6 +4530,11 @@ export interface components {
             seconds_left?: number | null;
             /** Site */
             site: string;
+            /**
+             * Sources
+             * @default []
+             */
+            sources: components["schemas"]["SourceGave"][];
             state: components["schemas"]["CachedState"];
             /** Used At */
             used_at: string;
@@ -6463,16 +6468,6 @@ export interface components {
             /** Cached Id */
             cached_id: string;
             /**
-             * Copied Bytes
-             * @default 0
-             */
-            copied_bytes: number;
-            /**
-             * Copied Files
-             * @default 0
-             */
-            copied_files: number;
-            /**
              * Done Bytes
              * @default 0
              */
@@ -6482,16 +6477,6 @@ export interface components {
              * @default 0
              */
             done_files: number;
-            /**
-             * Linked Bytes
-             * @default 0
-             */
-            linked_bytes: number;
-            /**
-             * Linked Files
-             * @default 0
-             */
-            linked_files: number;
             /** Problem */
             problem?: string | null;
             /**
@@ -6515,12 +6500,10 @@ export interface components {
              */
             seconds: number;
             /**
-             * Sent Bytes
-             * @default 0
+             * Sources
+             * @default []
              */
-            sent_bytes: number;
-            /** Source */
-            source?: string | null;
+            sources: components["schemas"]["SourceSeen"][];
             /**
              * State
              * @enum {string}
@@ -11275,6 +11258,23 @@ export interface components {
             uri: string;
         };
         /**
+         * SourceGave
+         * @description What one source gave to a fill, as it came from there, once it was held against its digest.
+         */
+        SourceGave: {
+            /** Bytes */
+            bytes: number;
+            kind: components["schemas"]["SourceKind"];
+            /** Name */
+            name: string;
+        };
+        /**
+         * SourceKind
+         * @description What `SourceKey.id` names stands beside each.
+         * @enum {string}
+         */
+        SourceKind: "lake" | "outside" | "mount" | "peer" | "volume" | "disk";
+        /**
          * SourceResult
          * @description What the last run that succeeded did; `commit_id` only if something had changed.
          */
@@ -11301,6 +11301,25 @@ export interface components {
             skipped_count: number;
             /** Unchanged */
             unchanged: number;
+        };
+        /**
+         * SourceSeen
+         * @description What one source gave to a fill. `id` is that of a volume, where the source is one (`mount`, `peer`).
+         *
+         *     Bytes are counted as they came from there, once they were held against their digest; pages of the tree are not.
+         */
+        SourceSeen: {
+            /**
+             * Bytes
+             * @default 0
+             */
+            bytes: number;
+            /**
+             * Id
+             * @default
+             */
+            id: string;
+            kind: components["schemas"]["SourceKind"];
         };
         /**
          * Staying

@@ -182,6 +182,7 @@ export function aCached(part: Partial<CachedCommit> = {}): CachedCommit {
     idle_by: "volume",
     pinned: false,
     leased_by: [],
+    sources: [],
     reason: "",
     problem: null,
     kind: "data",

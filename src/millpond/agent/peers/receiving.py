@@ -28,9 +28,11 @@ from millpond.lake.pages import Row, entry_of
 from millpond.lake.streaming import entry_of_stream
 from millpond.lake.target import Target
 from millpond.model.address import HostPort
+from millpond.model.fill_source import SourceKey, SourceKind
 from millpond.model.tree import Content
 from millpond.volumes.bases import FILES
 from millpond.volumes.reuse_file import write_all
+from millpond.volumes.source_tally import SourceTally
 
 log = logging.getLogger(__name__)
 
@@ -47,20 +49,28 @@ _BATCH_FILES = 512
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Where to fetch one commit from. Rates in bytes per second: expected from there and from the lake."""
+    """Where to fetch one commit from. Rates in bytes per second: expected from there and from the lake.
+
+    `volume` is the id of the volume that the files come from.
+    """
 
     address: HostPort
     fingerprint: str
     token: str
     expected: float | None = None
     lake: float | None = None
+    volume: str = ""
 
 
 class PeerFiles:
     """Makes files of a tree from what a peer sends, as `FetchOptions.local` says. Leave the block to close."""
 
-    def __init__(self, peer: Peer, clock: Callable[[], float] = time.monotonic) -> None:
-        self.copied_files = self.copied_bytes = 0
+    def __init__(
+        self, peer: Peer, tally: SourceTally | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`tally` is told of every file that came and was right."""
+        self._tally = tally or SourceTally()
+        self._source = SourceKey(SourceKind.PEER, peer.volume)
         # Why nothing more is asked of the peer; None while it is used.
         self.given_up: str | None = None
         self._peer = peer
@@ -131,9 +141,7 @@ class PeerFiles:
         else:
             entry = entry_of(row)
             into.make_file(path, entry.kind, lambda target: self._stream(connection, row, target))
-        with self._lock:
-            self.copied_files += 1
-            self.copied_bytes += size
+        self._tally.add(self._source, size)
 
     def _stream(self, connection: ssl.SSLSocket, row: Row, target: int) -> None:
         written = _written(self._counted(protocol.blocks(connection, row[3])), target)

@@ -86,4 +86,6 @@ fill_rate = Table(
     Column("seconds", Double, nullable=False),
     Column("files", BigInteger, nullable=False, server_default="0"),
     time_column("at", nullable=True),
+    # A list of kind, id and bytes for each source of the attempt.
+    Column("given", JSON, nullable=True),
 )

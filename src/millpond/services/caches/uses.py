@@ -14,6 +14,7 @@ from millpond.db import links, volume_usage, volumes
 from millpond.db.caches import CachedView
 from millpond.decide.bandwidth import expected_seconds, updated
 from millpond.model.cached_state import CachedState
+from millpond.model.fill_source import FAR, LAKE_KEY, SourceKey
 from millpond.model.job import Job
 from millpond.model.topology import LAKE, Bandwidth, CacheUses, FillRate
 from millpond.model.volume import CachedCommit
@@ -48,21 +49,25 @@ def count_placed(tx: Connection, job: Job, found: Sequence[CachedView], now: dat
 def note_progress(tx: Connection, row: CachedCommit, seen: FillSeen, now: datetime) -> None:
     """Keep what the fill has brought lately, and where most of it comes from."""
     source_id, _ = _source(tx, seen)
-    rate = FillRate(row.id, source_id, seen.recent_bytes, seen.recent_seconds, seen.recent_files, now)
-    links.put_rate(tx, rate)
+    lately = (seen.recent_bytes, seen.recent_seconds, seen.recent_files)
+    links.put_rate(tx, FillRate(row.id, source_id, *lately, now, _given(seen)))
 
 
 def _source(tx: Connection, seen: FillSeen) -> tuple[str, int]:
-    """Where most of the bytes came from, and how many came from there."""
-    if seen.source is None or seen.copied_bytes <= seen.sent_bytes:
-        return LAKE, seen.sent_bytes
-    volume = volumes.get(tx, seen.source)
-    return (volume.site_id if volume else LAKE), seen.copied_bytes
+    """Where most of the bytes came from over a network, and how many came from there."""
+    far = [(size, key) for key, size in _given(seen).items() if key.kind in FAR]
+    most, source = max(far, default=(0, LAKE_KEY))
+    volume = volumes.get(tx, source.id) if source.id else None
+    return (volume.site_id if volume else LAKE), most
+
+
+def _given(seen: FillSeen) -> dict[SourceKey, int]:
+    return {SourceKey(one.kind, one.id): one.bytes for one in seen.sources}
 
 
 def note_filled(tx: Connection, row: CachedCommit, seen: FillSeen, now: datetime) -> None:
     """A fill is whole: count it, and let it tell the bandwidth, unless it is too small for that."""
-    rate = FillRate(row.id, *_source(tx, seen), seen.seconds, at=now)
+    rate = FillRate(row.id, *_source(tx, seen), seen.seconds, at=now, given=_given(seen))
     links.put_rate(tx, rate)
     _add(tx, row, now, CacheUses(fills=1, filled_bytes=rate.fetched_bytes, fill_seconds=rate.seconds))
     before = links.bandwidth_of(tx, row.volume_id, rate.source_id)

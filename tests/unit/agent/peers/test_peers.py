@@ -17,9 +17,11 @@ from millpond.agent.peers.receiving import Peer, PeerFiles
 from millpond.agent.peers.serving import PeerServer
 from millpond.lake.push import push_directory
 from millpond.model.address import HostPort
+from millpond.model.fill_source import Given, SourceKey, SourceKind
 from millpond.testing.lake import DirectLake, Thing, read_things, write_things
 from millpond.volumes.attempt import begin_attempt
 from millpond.volumes.fill import Filled, fill
+from millpond.volumes.source_tally import SourceTally
 from millpond.volumes.volume import CacheVolume, CommitPlace, adopt
 
 PLACE = CommitPlace("project", "dataset", "1" * 64)
@@ -68,11 +70,13 @@ class Sites:
 
     def peer(self, token: str = TOKEN, fingerprint: str = "", **rates: float) -> Peer:
         address = HostPort("127.0.0.1", self.server.port)
-        return Peer(address, fingerprint or self.identity.fingerprint, token, **rates)
+        return Peer(address, fingerprint or self.identity.fingerprint, token, volume="one", **rates)
 
     def fill(self, peer: Peer | None = None) -> Filled:
-        with PeerFiles(peer or self.peer()) as files:
-            filled = fill(begin_attempt(self.volumes[1], PLACE, 1), self.tree, self.lake, peer=files)
+        tally = SourceTally()
+        with PeerFiles(peer or self.peer(), tally) as files:
+            attempt = begin_attempt(self.volumes[1], PLACE, 1)
+            filled = fill(attempt, self.tree, self.lake, peer=files, tally=tally)
         self.why = files.given_up
         assert read_things(self.volumes[1].commit(PLACE)) == THINGS, "whatever happens, the commit is whole"
         return filled
@@ -98,8 +102,10 @@ def sites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sites]:
 
 def test_a_commit_comes_from_the_other_site(sites: Sites) -> None:
     filled = sites.fill()
-    assert (filled.sent_bytes, filled.copied_files) == (len(b"/etc"), FILES), "only the link's target is the lake's"
-    assert filled.copied_bytes == sum(len(one.content or b"") for one in THINGS if not one.link)
+    assert filled.given == {
+        SourceKey(SourceKind.LAKE): Given(len(b"/etc")),  # the link's target
+        SourceKey(SourceKind.PEER, "one"): Given(sum(len(one.content or b"") for one in THINGS if not one.link), FILES),
+    }
     assert sites.why is None
 
 
@@ -107,28 +113,28 @@ def test_a_grant_is_used_once(sites: Sites) -> None:
     with PeerFiles(sites.peer()) as files:
         files._connection()
     filled = sites.fill()
-    assert (filled.copied_files, sites.why) == (0, "It refused: This grant was used before.")
+    assert (filled.gave(SourceKind.PEER).files, sites.why) == (0, "It refused: This grant was used before.")
 
 
 def test_an_unknown_grant_opens_nothing(sites: Sites) -> None:
-    assert sites.fill(sites.peer("guessed")).copied_files == 0
+    assert sites.fill(sites.peer("guessed")).gave(SourceKind.PEER).files == 0
     assert sites.why == "It refused: The server has granted nothing of the kind."
 
 
 def test_a_grant_for_another_commit_gives_none_of_this_one(sites: Sites) -> None:
     sites.grant(TOKEN, place=OTHER)
-    assert sites.fill().copied_files == 0
+    assert sites.fill().gave(SourceKind.PEER).files == 0
     assert sites.why is None, "that site has not what was granted any more"
 
 
 def test_another_certificate_is_not_trusted(sites: Sites) -> None:
-    assert sites.fill(sites.peer(fingerprint="0" * 64)).copied_files == 0
+    assert sites.fill(sites.peer(fingerprint="0" * 64)).gave(SourceKind.PEER).files == 0
     assert sites.why == "Its certificate is not the one that the server named."
 
 
 def test_a_peer_that_is_away(sites: Sites) -> None:
     sites.server.close()
-    assert sites.fill().copied_files == 0
+    assert sites.fill().gave(SourceKind.PEER).files == 0
     assert sites.why is not None
 
 
@@ -137,7 +143,7 @@ def test_a_peer_that_lies_is_left(sites: Sites, name: str) -> None:
     with open(_writable(sites.published / name), "r+b") as file:
         file.write(b"lies")
     filled = sites.fill()
-    assert filled.sent_bytes > 0
+    assert filled.gave(SourceKind.LAKE).bytes > 0
     assert sites.why == "It sent other bytes than the commit holds."
 
 
@@ -145,8 +151,8 @@ def test_a_file_that_the_peer_lacks_comes_from_the_lake(sites: Sites) -> None:
     (sites.published / "many/0100").unlink()
     (sites.published / "many/0101").write_bytes(b"too short")
     filled = sites.fill()
-    assert (filled.copied_files, sites.why) == (FILES - 2, None)
-    assert filled.sent_bytes > 0
+    assert (filled.gave(SourceKind.PEER).files, sites.why) == (FILES - 2, None)
+    assert filled.gave(SourceKind.LAKE).bytes > 0
 
 
 def test_a_peer_that_disappears_half_way(sites: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +167,7 @@ def test_a_peer_that_disappears_half_way(sites: Sites, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(serving, "_send", dying)
     filled = sites.fill()
-    assert filled.sent_bytes > 0 and sites.why == "The connection was closed."
+    assert filled.gave(SourceKind.LAKE).bytes > 0 and sites.why == "The connection was closed."
 
 
 def test_a_peer_that_sends_without_end(sites: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,7 +178,7 @@ def test_a_peer_that_sends_without_end(sites: Sites, monkeypatch: pytest.MonkeyP
         out.write(protocol.PRESENT * 1_000_000)
 
     monkeypatch.setattr(serving, "_send", endless)
-    assert sites.fill().sent_bytes > 0
+    assert sites.fill().gave(SourceKind.LAKE).bytes > 0
     assert sites.why == "It sent other bytes than the commit holds."
 
 

@@ -7,6 +7,7 @@ import pytest
 from millpond.db import caches, shares
 from millpond.errors import BadName, BadRequest, DoesNotFit, InUse, NotFound, VolumeProblem
 from millpond.model.agent import Agent
+from millpond.model.fill_source import SourceKind
 from millpond.services.caches import requests as cache_requests
 from millpond.services.caches.explain import why as cache_why
 from millpond.services.caches.fills import desired as desired_fills
@@ -27,7 +28,7 @@ from millpond.testing.builders_data import (
     told,
 )
 from millpond.testing.clock import FakeClock
-from millpond.wire.observed import VolumeSeen
+from millpond.wire.observed import SourceSeen, VolumeSeen
 
 GBIT = 10**9
 
@@ -247,10 +248,33 @@ def test_what_was_copied_measures_the_link(deps: Deps) -> None:
     a_sized_commit(deps, a_dataset(deps), size=GB, branch="main")
     ask(deps, volume="p")
     (fill,) = desired_fills.desired_for(deps, paris)[1]
-    seen = told(fill, "ready", source=source.id, copied_bytes=GB, sent_bytes=1000, seconds=2.0)
+    sources = [SourceSeen(kind=SourceKind.LAKE, bytes=1000), SourceSeen(kind=SourceKind.PEER, id=source.id, bytes=GB)]
+    seen = told(fill, "ready", sources=sources, seconds=2.0)
     cache_reports.observe_fills(deps, paris, [seen])
     (found,) = links.list_all(deps)
     assert (found.a, found.b, found.measured_bytes_per_second) == ("berlin", "paris", GB / 2)
+    (told_of,) = [one for one in cache_why.why(deps, the_admin(deps), "xray").volumes if one.cached]
+    assert told_of.cached is not None and [one.bytes for one in told_of.cached.sources] == [GB, 1000]
+    assert "its bytes came as 1.0 GB from volume b at berlin, 1.0 kB from the lake" in told_of.reasons
+
+
+def test_a_source_of_which_nothing_was_taken_is_not_named(deps: Deps) -> None:
+    berlin, paris = an_agent(deps, "berlin"), an_agent(deps, "paris")
+    a_volume(deps, berlin, "b"), a_volume(deps, paris, "p")
+    link(deps, "berlin", "paris", 10)
+    a_sized_commit(deps, a_dataset(deps), size=GB, branch="main")
+    ask(deps, volume="b")
+    carry_out(deps, berlin)
+    look(deps, paris, "b")
+    ask(deps, volume="p")
+    (fill,) = desired_fills.desired_for(deps, paris)[1]
+    assert fill.source is not None, "it is planned to come from there"
+    sources = [SourceSeen(kind=SourceKind.LAKE, bytes=GB)]
+    cache_reports.observe_fills(deps, paris, [told(fill, "ready", sources=sources, seconds=8.0)])
+    measured = {one.a: one.measured_bytes_per_second for one in links.list_all(deps)}
+    assert measured == {"lake": GB / 8, "berlin": None}, "the link brought nothing"
+    (found,) = [one for one in cache_why.why(deps, the_admin(deps), "xray").volumes if one.volume == "p"]
+    assert "its bytes came as 1.0 GB from the lake" in found.reasons
 
 
 def fill_source(deps: Deps, agent: Agent) -> str | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from millpond.errors import BadRequest
+from millpond.model.fill_source import SourceKind
 from millpond.services.caches import requests as cache_requests
 from millpond.services.caches.fills import desired as desired_fills
 from millpond.services.caches.fills import reports as cache_reports
@@ -15,6 +17,7 @@ from millpond.services.home import home
 from millpond.services.places import volume_usage
 from millpond.testing.builders_data import GB, a_dataset, a_sized_commit, a_volume, an_actor, an_agent, the_admin, told
 from millpond.testing.clock import FakeClock
+from millpond.wire.observed import SourceSeen
 
 
 def ask(deps: Deps, dataset: str = "xray") -> None:
@@ -33,7 +36,7 @@ def test_asking_again_is_a_hit_that_saves_its_bytes_and_their_time(deps: Deps) -
     before = volume_usage.summary(deps, the_admin(deps)).total
     assert (before.hits, before.misses, before.saved_bytes, before.saved_seconds) == (0, 1, 0, 0)
     (fill,) = desired_fills.desired_for(deps, agent)[1]
-    cache_reports.observe_fills(deps, agent, [told(fill, "ready", sent_bytes=GB, seconds=4.0)])
+    cache_reports.observe_fills(deps, agent, [told(fill, "ready", **from_lake(GB), seconds=4.0)])
     ask(deps)
     after = volume_usage.summary(deps, the_admin(deps)).total
     assert (after.hits, after.misses, after.saved_bytes, after.saved_seconds) == (1, 1, GB, 4)
@@ -52,7 +55,7 @@ def test_bandwidth_is_measured_by_fills_and_tells_the_time_left(deps: Deps) -> N
     (running,) = volume_usage.summary(deps, the_admin(deps)).fills
     assert (running.seconds_left, running.bytes_per_second, running.cached.cached.attempt == 0) == (None, None, False)
     lately = {"recent_bytes": GB // 4, "recent_seconds": 1.0}
-    progress = told(fill, "filling", done_bytes=GB // 4, sent_bytes=GB // 4, seconds=600.0, **lately)
+    progress = told(fill, "filling", done_bytes=GB // 4, **from_lake(GB // 4), seconds=600.0, **lately)
     cache_reports.observe_fills(deps, agent, [progress])
     (running,) = volume_usage.summary(deps, the_admin(deps)).fills
     assert (running.bytes_per_second, running.seconds_left, running.source) == (GB / 4, 3, "lake"), (
@@ -61,7 +64,7 @@ def test_bandwidth_is_measured_by_fills_and_tells_the_time_left(deps: Deps) -> N
     deps.clock.advance(16)  # type: ignore[attr-defined]
     (running,) = volume_usage.summary(deps, the_admin(deps)).fills
     assert (running.bytes_per_second, running.seconds_left) == (None, None), "nothing has come for a while"
-    cache_reports.observe_fills(deps, agent, [told(fill, "ready", sent_bytes=GB, seconds=5.0)])
+    cache_reports.observe_fills(deps, agent, [told(fill, "ready", **from_lake(GB), seconds=5.0)])
     (measured,) = volume_usage.usage(deps, the_admin(deps), "nfs", None, None).bandwidth
     assert (measured.source, measured.bytes_per_second, measured.fills) == ("lake", GB / 5, 1)
     assert volume_usage.summary(deps, the_admin(deps)).fills == []
@@ -85,7 +88,7 @@ def test_tiny_fills_measure_nothing(deps: Deps) -> None:
     make(deps, size=1000)
     ask(deps)
     (fill,) = desired_fills.desired_for(deps, agent)[1]
-    cache_reports.observe_fills(deps, agent, [told(fill, "ready", sent_bytes=1000, seconds=0.001)])
+    cache_reports.observe_fills(deps, agent, [told(fill, "ready", **from_lake(1000), seconds=0.001)])
     assert volume_usage.usage(deps, the_admin(deps), "nfs", None, None).bandwidth == []
 
 
@@ -126,3 +129,7 @@ def test_how_full_volumes_are_is_for_everybody_and_how_they_are_used_for_those_w
     assert (seen.total.hits, seen.total.misses, seen.total.hit_rate, seen.fills) == (0, 0, None, [])
     assert volume_usage.usage(deps, stranger, "nfs", None, None).hours == []
     assert [uses.misses for _, uses in volume_usage.usage(deps, the_admin(deps), "nfs", None, None).hours] == [1]
+
+
+def from_lake(size: int) -> dict[str, Any]:
+    return {"sources": [SourceSeen(kind=SourceKind.LAKE, bytes=size)]}

@@ -19,6 +19,7 @@ from millpond.model.documents import from_document
 from millpond.model.people import Actor
 from millpond.model.volume import CacheVerification, LeaseKind
 from millpond.services.caches.admission.stock import stock_of
+from millpond.services.caches.explain.given import SourceGave, given_to
 from millpond.services.caches.fills.speed import FillSpeed, speeds
 from millpond.services.computes.presence import is_connected
 from millpond.services.people import access
@@ -79,6 +80,7 @@ class CachedDetails:
     verification: CacheVerification | None
     bytes_per_second: float | None
     seconds_left: float | None
+    sources: Sequence[SourceGave]  # which source gave which bytes, the largest first
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ def details(tx: Connection, actor: Actor, found: Sequence[CachedView], now: date
     held = leases.holders(tx, [view.cached.id for view in found], now)
     places = {volume_id: _volume(tx, volume_id, now) for volume_id in {view.cached.volume_id for view in found}}
     bases = {base.cached.id: base.cached.commit_id for base in caches.of_ids(tx, _base_ids(found))}
-    known = speeds(tx, found, now)
+    known, given = speeds(tx, found, now), given_to(tx, found)
     return [
         _details(
             view,
@@ -103,6 +105,7 @@ def details(tx: Connection, actor: Actor, found: Sequence[CachedView], now: date
             places[view.cached.volume_id],
             bases,
             known.get(view.cached.id),
+            given.get(view.cached.id, ()),
             now,
         )
         for view in found
@@ -135,6 +138,7 @@ def _details(
     place: _Volume,
     bases: Mapping[str, str],
     speed: FillSpeed | None,
+    given: Sequence[SourceGave],
     now: datetime,
 ) -> CachedDetails:
     row = view.cached
@@ -182,6 +186,8 @@ def _details(
         bytes_per_second=speed.bytes_per_second if speed else None,
         # Nobody knows for how long it is held up.
         seconds_left=speed.seconds_left if speed and not problem else None,
+        # What is told of a fill that has nothing yet is of the one before it.
+        sources=given if row.done_bytes else (),
     )
 
 

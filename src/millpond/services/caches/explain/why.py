@@ -22,6 +22,7 @@ from millpond.services.caches.admission import differences
 from millpond.services.caches.admission.admit import would_admit
 from millpond.services.caches.admission.stock import limits_of, space_of, stock_of
 from millpond.services.caches.explain.details import CachedDetails, details
+from millpond.services.caches.explain.given import in_words
 from millpond.services.caches.fills.sources import explain
 from millpond.services.datasets import reading
 from millpond.services.deps import Deps
@@ -203,6 +204,7 @@ def _present(cached: CachedDetails, now: datetime) -> list[str]:
         reasons += [f"a problem occurred, retrying: {cached.problem}"] if cached.problem else []
     else:
         reasons.append(f"{cached.state.value}: {cached.problem or cached.reason}")
+    reasons += [f"its bytes came as {in_words(cached.sources)}"] if cached.sources else []
     for holder in cached.leased_by:
         until = f" until {holder.until:%Y-%m-%d %H:%M} UTC" if holder.until else " until it ends"
         why = f" ({holder.reason})" if holder.reason else ""

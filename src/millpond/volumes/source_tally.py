@@ -1,0 +1,34 @@
+"""Counts what each source gives to one fill, where the bytes are taken and after they were checked."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+
+from millpond.lake.transfer import Moved
+from millpond.model.fill_source import LAKE_KEY, OUTSIDE_KEY, Given, SourceKey
+
+
+class SourceTally:
+    """Safe for threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._given: dict[SourceKey, Given] = {}
+
+    def add(self, source: SourceKey, size: int, files: int = 1) -> None:
+        """Count files of this size in all that were taken from the source."""
+        with self._lock:
+            before = self._given.get(source, Given())
+            self._given[source] = Given(before.bytes + size, before.files + files)
+
+    def note_fetched(self, moved: Moved) -> None:
+        """Take how far fetching from the lake has come."""
+        with self._lock:
+            self._given[LAKE_KEY] = Given(moved.sent - moved.outside)
+            self._given[OUTSIDE_KEY] = Given(moved.outside)
+
+    def given(self) -> Mapping[SourceKey, Given]:
+        """By source, without those that gave nothing."""
+        with self._lock:
+            return {source: one for source, one in self._given.items() if one != Given()}
