@@ -14,6 +14,7 @@ from millpond.cli.data_bin import add_bin_commands, rule_text, show_bin
 from millpond.cli.data_checkout import check_out
 from millpond.cli.data_clone import clone
 from millpond.cli.data_edit import add_editing_commands
+from millpond.cli.data_export import add_export_commands
 from millpond.cli.data_history import add_history_commands
 from millpond.cli.data_import import add_import_command
 from millpond.cli.data_lineage import add_lineage_command
@@ -294,6 +295,7 @@ add_bin_commands(app)
 add_checking_commands(app)
 add_editing_commands(app)
 add_history_commands(app)
+add_export_commands(app)
 add_import_command(app)
 add_lineage_command(app)
 add_zip_command(app)

@@ -1,7 +1,8 @@
-"""`mill data import`: objects that lie elsewhere become files of a dataset, without being copied."""
+"""`mill data import`: an export of another site, or objects that lie elsewhere, by reference."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,6 +12,7 @@ from millpond.cli.dataset_argument import named
 from millpond.cli.session import Session
 from millpond.client.connections import connection_for
 from millpond.client.sources import import_objects
+from millpond.errors import BadRequest
 from millpond.model.quantity import format_bytes
 from millpond.wire.imports import Import
 
@@ -23,18 +25,46 @@ def add_import_command(app: typer.Typer) -> None:
 
 def import_(
     mill: Session,
-    dataset: Annotated[str, typer.Argument(metavar="DATASET[@BRANCH][:PATH]", help="Target dataset and directory.")],
-    uri: Annotated[str, typer.Argument(help="s3://bucket/prefix, gs://bucket/prefix or https://host/file.")],
+    what: Annotated[
+        str,
+        typer.Argument(metavar="FILE|DATASET[@BRANCH][:PATH]", help="Export file; or target dataset and directory."),
+    ],
+    uri: Annotated[
+        str | None, typer.Argument(help="s3://bucket/prefix, gs://bucket/prefix or https://host/file.")
+    ] = None,
     listing: Annotated[
         bool, typer.Option("--listing", help="The https address is a text file with a list of files.")
     ] = False,
     connection: Annotated[str | None, typer.Option(help="Connection to read through.")] = None,
     message: Annotated[str, typer.Option("--message", "-m", help="Commit message.")] = "",
+    name: Annotated[
+        str | None, typer.Option("--as", metavar="DATASET", help="Dataset for an export (default: its own name).")
+    ] = None,
+    branch: Annotated[str | None, typer.Option(help="Branch for an export (default: its own).")] = None,
+    volume: Annotated[
+        Path | None,
+        typer.Option("--volume", help="Import an export onto the volume in this directory, without a server."),
+    ] = None,
 ) -> None:
-    """Add objects of a bucket or web server to a dataset by reference, without copying them.
+    """Import a file of `mill data export`, or add objects of a bucket or web server by reference.
 
-    Example: mill data import x-ray:2026/ s3://hospital/2026/ --connection hospital
+    A file is checked wholly before anything changes. At a server only what the project lacks is sent, an interrupted
+    import continues where it stopped, and a branch moves only if the exported commit descends from its newest one.
+    Objects of buckets are added to a dataset without copying them.
+
+    Example: mill data import x-ray.mill --as x-ray
     """
+    if uri is None:
+        # What reads exports and volumes is not loaded for others.
+        from millpond.cli.data_import_file import import_file  # noqa: PLC0415
+
+        import_file(mill, Path(what), name=name, branch=branch, volume=volume)
+        return
+    if name or branch or volume:
+        raise BadRequest(
+            "--as, --branch and --volume are for export files.", hint="Write the branch as DATASET@BRANCH."
+        )
+    dataset = what
     if "://" in dataset and "://" not in uri:
         dataset, uri = uri, dataset  # from here to there, as with cp: either order says what is meant
     where = named(mill, dataset)

@@ -168,6 +168,8 @@ class ApiDownloader:
         self._lock = threading.Lock()
         self._outside = Outside(api, self._path, self._objects, clock)
         self._urls: dict[tuple[str, str], tuple[str, float]] = {}
+        # Which lake it is; known once the document of the commit was read.
+        self.lake_id: str | None = None
         # Of every pack that a URL was given for, how many bytes it has.
         self.pack_sizes: dict[str, int] = {}
         # What is likely to be asked for next: pages an index names, packs a locator names.
@@ -198,6 +200,7 @@ class ApiDownloader:
         answer = self._api.send("POST", self._path, Urls, UrlsRequest(commit=True), idempotent=True)
         if answer.commit is None:
             raise NotFound("The server returned no URL for the commit.", hint="Its version is too old.")
+        self.lake_id = answer.lake
         return self._objects.get(answer.commit)
 
     def pack_url(self, pack_id: str) -> str:

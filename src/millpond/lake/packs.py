@@ -58,20 +58,24 @@ class PackWriter:
 
     def add(self, digest: bytes, raw: Buffer) -> None:
         """Add a blob; a digest that is in the pack already is not added again."""
-        if digest in self._digests:
-            return
-        encoding, stored = self._encoder.encode(raw)
-        length = len(stored)
+        if digest not in self._digests:
+            encoding, stored = self._encoder.encode(raw)
+            self.add_stored(digest, encoding, stored, len(raw))
+
+    def add_stored(self, digest: bytes, encoding: int, stored: Buffer, raw_length: int) -> int:
+        """Add a blob as another pack stores it, which this one does not hold yet; its offset."""
+        offset, length = self._length, len(stored)
         size = self.size + _ROW + length
-        if size > PACK_MOST or len(raw) > RAW_MOST:
-            raise BadFormat(f"A blob of {len(raw)} bytes does not fit into a pack.")
+        if size > PACK_MOST or raw_length > RAW_MOST:
+            raise BadFormat(f"A blob of {raw_length} bytes does not fit into a pack.")
         self._digests[digest] = None
         self._stored.append(length)
-        self._raw.append(len(raw))
+        self._raw.append(raw_length)
         self._encodings.append(encoding)
-        self._view[self._length : self._length + length] = stored
+        self._view[offset : offset + length] = stored
         self._length += length
         self.size = size
+        return offset
 
     def finish(self) -> memoryview:
         """The whole pack, which lies in the writer's buffer: valid until that is released. The writer is spent."""

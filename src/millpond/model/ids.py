@@ -7,6 +7,7 @@ import secrets
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_ID = re.compile(r"[0-9a-z]{1,32}")
 
 
 def new_id(length: int = 10) -> str:
@@ -28,3 +29,8 @@ def new_pack_id() -> str:
 def is_digest(text: str) -> bool:
     """Whether it may be what a commit or a tree is called: the digest of what it says."""
     return _DIGEST.fullmatch(text) is not None
+
+
+def is_id(text: str) -> bool:
+    """True if it may be the id of a project or dataset, which is also the name of a directory."""
+    return _ID.fullmatch(text) is not None

@@ -52,11 +52,22 @@ def begin_attempt(volume: CacheVolume, place: CommitPlace, number: int) -> FillA
     After this no earlier attempt can publish or evict the commit any more. DiskFull only when nothing is left that was
     kept for this: evictions begin on a full disk, too.
     """
+    return _begin(volume, place, number, volume.attempts)
+
+
+def begin_import(volume: CacheVolume, place: CommitPlace) -> FillAttempt:
+    """The same for an import, which no server has given a number: apart from attempts, which agents tidy up."""
+    with explained(volume):
+        volume.imports.mkdir(exist_ok=True)
+    return _begin(volume, place, 0, volume.imports)
+
+
+def _begin(volume: CacheVolume, place: CommitPlace, number: int, among: Path) -> FillAttempt:
     with explained(volume):
         # Made before others are looked for: on NFS a list of names may be old until something is changed there.
-        path = volume.attempts / f"{number}-{place.commit_id}-{secrets.token_hex(4)}"
+        path = among / f"{number}-{place.commit_id}-{secrets.token_hex(4)}"
         _make(volume, path)
-        for other in _of_commit(volume, place.commit_id):
+        for other in _of_commit(among, place.commit_id):
             if other != path:
                 _take_over(other, path, path / "older")
         return FillAttempt(volume, number, place, path)
@@ -120,8 +131,8 @@ def _take_over(other: Path, path: Path, older: Path) -> None:
             move_into(older, tree)
 
 
-def _of_commit(volume: CacheVolume, commit_id: str) -> list[Path]:
-    found = ((path, _NAME.fullmatch(path.name)) for path in _directories(volume.attempts))
+def _of_commit(among: Path, commit_id: str) -> list[Path]:
+    found = ((path, _NAME.fullmatch(path.name)) for path in _directories(among))
     return [path for path, name in found if name is not None and name[2] == commit_id]
 
 

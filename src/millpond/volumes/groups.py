@@ -39,6 +39,11 @@ def set_apart(volume: CacheVolume, project_id: str, gid: int, names: tuple[str, 
                 _close(volume.branches / name, gid)
 
 
+def is_set_apart(volume: CacheVolume) -> bool:
+    """True if projects have doors of their own there."""
+    return volume.commits.is_dir() and stat.S_IMODE(volume.commits.stat().st_mode) == _PASSAGE
+
+
 def _close(door: Path, gid: int) -> None:
     """The group comes first: for a moment fewer may enter, and never others."""
     if door.stat().st_gid != gid:

@@ -60,6 +60,11 @@ class CacheVolume:
         return self._own / "attempts"
 
     @property
+    def imports(self) -> Path:
+        """Work of imports that no server knows of: agents leave it alone."""
+        return self._own / "imports"
+
+    @property
     def trash(self) -> Path:
         return self._own / "trash"
 
@@ -119,7 +124,7 @@ def recognise(volume: CacheVolume) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Identity:
+class VolumeIdentity:
     """What a volume says of itself."""
 
     volume: str
@@ -140,7 +145,7 @@ def adopt(volume: CacheVolume, lake_id: str, *, others: Collection[str] | None =
             raise _no_directory(
                 volume, hint=f"Mount it, or create it with `mkdir -p {volume.root}`, on the machines of its site."
             )
-        found = _read_identity(volume)
+        found = read_identity(volume)
         if found is not None and found.volume == volume.id:
             return
         is_left_over = found is not None and others is not None and found.volume not in others and found.lake == lake_id
@@ -244,7 +249,7 @@ def sync_directory(path: Path) -> None:
 def _check_identity(volume: CacheVolume) -> None:
     if not volume.root.is_dir():
         raise _no_directory(volume, hint="Mount it again, or create it and add the volume again.")
-    found = _read_identity(volume)
+    found = read_identity(volume)
     if found is None:
         raise VolumeProblem(
             f"{volume.root} is not this volume: its identity file is missing.",
@@ -260,12 +265,13 @@ def _no_directory(volume: CacheVolume, *, hint: str) -> VolumeProblem:
     return VolumeProblem(f"The directory {volume.root} does not exist.", hint=hint)
 
 
-def _read_identity(volume: CacheVolume) -> _Identity | None:
+def read_identity(volume: CacheVolume) -> VolumeIdentity | None:
+    """What the directory says it is; None if it is no volume. VolumeProblem for what cannot be read."""
     try:
         document = json.loads(volume.identity.read_bytes())
         if document["format"] > FORMAT:
             raise VolumeProblem(f"The volume at {volume.root} was made by a newer version of Millpond.")
-        return _Identity(str(document["volume"]), str(document.get("lake", "")))
+        return VolumeIdentity(str(document["volume"]), str(document.get("lake", "")))
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -290,7 +296,7 @@ def _probe(volume: CacheVolume) -> None:
         after.unlink(missing_ok=True)
 
 
-def _other_volume(volume: CacheVolume, found: _Identity, lake_id: str | None = None) -> VolumeProblem:
+def _other_volume(volume: CacheVolume, found: VolumeIdentity, lake_id: str | None = None) -> VolumeProblem:
     is_elsewhere = lake_id not in (None, found.lake)
     hint = "Mount the right file system there, or add the volume with another directory."
     if is_elsewhere:

@@ -250,6 +250,8 @@ class CommitCreate(Request):
     # Of a new branch: the commit of this dataset that it grows from (its full id).
     parent: str | None = None
     message: str = ""
+    # Of an import: the document of the commit of another server that had this tree.
+    origin: str | None = Field(default=None, max_length=1 << 20)
 
 
 class EditPut(Request):
@@ -327,4 +329,6 @@ class Urls(Response):
     pack_sizes: dict[str, int] = {}
     external: dict[str, ExternalUrl] = {}
     commit: str | None = None
+    # The id of the lake, if the document of the commit was asked for.
+    lake: str | None = None
     expires_at: Time

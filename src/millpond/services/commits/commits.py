@@ -29,6 +29,7 @@ from millpond.model.names import (
 from millpond.model.people import Actor, ActorKind, Project
 from millpond.services.commits import refs
 from millpond.services.commits.accept import Proposal, accept
+from millpond.services.commits.origins import ORIGIN, lineage_of_origin
 from millpond.services.commits.uploads import uploads as upload_service
 from millpond.services.datasets import datasets as dataset_service
 from millpond.services.deps import Deps
@@ -48,6 +49,7 @@ class NewCommit:
     expected: str | None = None  # the commit the branch must still be at; None: it must not exist yet
     parent: str | None = None  # of a new branch: the commit of this dataset that it grows from
     message: str = ""
+    origin: str | None = None  # of an import: the document of the commit of another server
 
 
 def create(deps: Deps, actor: Actor, project: Project, dataset_name: str, asked: NewCommit) -> tuple[Dataset, Commit]:
@@ -67,7 +69,9 @@ def create(deps: Deps, actor: Actor, project: Project, dataset_name: str, asked:
             raise Forbidden("A job commits on top of its own outputs only.")
         parent = _parent(tx, dataset, asked)
         lineage = _lineage(tx, actor)
-    if head is not None and _is_done(head, actor, asked):
+    if asked.origin is not None:
+        lineage = lineage_of_origin(actor, asked.origin, asked.tree)
+    if head is not None and _is_done(head, actor, asked, lineage):
         return dataset, head
     if (head.id if head else None) != asked.expected:
         raise refs.moved(dataset, asked.branch, head.id if head else None)
@@ -127,10 +131,15 @@ def _parent(tx: Connection, dataset: Dataset, asked: NewCommit) -> Commit | None
     return found
 
 
-def _is_done(head: Commit, actor: Actor, asked: NewCommit) -> bool:
-    """The branch is at this tree already: nothing has changed, or the answer to an earlier request was lost."""
+def _is_done(head: Commit, actor: Actor, asked: NewCommit, lineage: Mapping[str, Any]) -> bool:
+    """The branch is at this tree already: nothing has changed, or the answer to an earlier request was lost.
+
+    What is imported is done when it was imported: a commit of the same tree that was made here has another history.
+    """
     if head.tree != asked.tree:
         return False
+    if asked.origin is not None:
+        return bool(head.lineage.get(ORIGIN) == lineage[ORIGIN])
     parent = asked.expected or asked.parent
     was_asked_before = head.author == actor.name and list(head.parents) == ([parent] if parent else [])
     return head.id == asked.expected or was_asked_before

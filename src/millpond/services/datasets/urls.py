@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
-from millpond.db import blobs, datasets, jobs, models, promised_pages, uploads
+from millpond.db import blobs, datasets, jobs, models, promised_pages, server, uploads
 from millpond.errors import Forbidden
 from millpond.lake.keys import ProjectKeys
 from millpond.model.dataset import Commit, Dataset, DatasetKind, PackState
@@ -63,6 +63,7 @@ class Urls:
     pack_sizes: Mapping[str, int]
     external: Mapping[str, ExternalUrl]
     commit: str | None
+    lake: str | None
     expires_at: datetime
 
 
@@ -91,8 +92,15 @@ def sign(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, asked: Urls
         pack_sizes=sizes,
         external=external.urls(deps, dataset, commit, asked.external) if asked.external else {},
         commit=signed(keys.commit(commit.id)) if asked.commit else None,
+        lake=_lake_id(deps) if asked.commit else None,
         expires_at=expires,
     )
+
+
+def _lake_id(deps: Deps) -> str | None:
+    with deps.db.read() as tx:
+        row = server.get(tx)
+    return row.lake_id if row else None
 
 
 def _check_belong(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, asked: UrlsWanted) -> dict[str, int]:

@@ -48,6 +48,7 @@ class CommitCreate(QuickShape, of=_OF):
     expected: str | None = None
     parent: str | None = None
     message: str = ""
+    origin: str | None = None
 
 
 class UploadCreate(QuickShape, of=_OF):
@@ -107,3 +108,4 @@ class Urls(QuickShape, of=_OF):
     pack_sizes: dict[str, int] = {}
     external: dict[str, ExternalUrl] = {}
     commit: str | None = None
+    lake: str | None = None
