@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from millpond.client.cached import cache as cache
     from millpond.client.checkpoint import checkpoint as checkpoint
     from millpond.client.dataset import Dataset as Dataset
+    from millpond.client.exports import export_data as export_data
+    from millpond.client.exports import have_data as have_data
+    from millpond.client.exports import import_data as import_data
     from millpond.client.find import find as find
     from millpond.client.flows.flow import Flow as Flow
     from millpond.client.flows.flow import FlowRun as FlowRun
@@ -64,10 +67,13 @@ __all__ = [
     "compare_runs",
     "current_run",
     "download_artifacts",
+    "export_data",
     "find",
     "finish",
     "get_run",
     "group_runs",
+    "have_data",
+    "import_data",
     "import_mlflow",
     "import_tensorboard",
     "init",
@@ -107,9 +113,12 @@ _HOMES = {
     "cache": "cached",
     "checkpoint": "checkpoint",
     "compare_runs": "recorded_run",
+    "export_data": "exports",
     "find": "find",
     "get_run": "recorded_run",
     "group_runs": "run_tables",
+    "have_data": "exports",
+    "import_data": "exports",
     "models": "model",
     "register_model": "model",
     "import_mlflow": "run_import.importing",

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import json
-import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from millpond.client.commits import find_refs
 from millpond.client.datasets import get_commit, list_commits, list_refs
 from millpond.client.http import Api
 from millpond.client.transfer import ApiDownloader
-from millpond.errors import BadRequest, Conflict, DiskFull, NameTaken, NotFound
+from millpond.client.whole_files import whole_or_nothing
+from millpond.errors import BadRequest, NameTaken, NotFound
 from millpond.lake.exports.manifest import BaseCommit, ExportedCommit, Have, Manifest, Side, encode_manifest
 from millpond.lake.exports.parts import NO_NAME, PartKind, PartWriter
 from millpond.lake.exports.trees import KnownTree, add_tree
@@ -76,7 +74,7 @@ def export_commits(
     chosen = sorted(_choose(api, wanted, have), key=lambda one: (one.commit.time, one.commit.id))
     meter = Meter(progress)
     meter.expect(sum(one.commit.files for one in chosen), sum(one.commit.bytes for one in chosen), counted=True)
-    with _whole_or_nothing(target) as file, ExitStack() as stack:
+    with whole_or_nothing(target) as file, ExitStack() as stack:
         parts = PartWriter(file)
         lakes = [stack.enter_context(_lake(api, one.wanted, one.commit)) for one in chosen]
         documents = [lake.commit_document() for lake in lakes]
@@ -185,47 +183,3 @@ def _known(stack: ExitStack, api: Api, one: _Chosen) -> KnownTree | None:
 
 def _lake(api: Api, wanted: WantedRef, commit: Commit) -> ApiDownloader:
     return ApiDownloader(api, wanted.project, wanted.dataset, commit.id)
-
-
-@contextmanager
-def _whole_or_nothing(target: Path) -> Iterator[BinaryIO]:
-    """A file beside `target` that takes its name at the end. What a killed export left there is overwritten."""
-    beside = target.with_name(f".{target.name}.part")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with open(beside, "ab") as file:
-            _lock(file, target)
-            try:
-                file.truncate(0)
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-                beside.replace(target)
-            except BaseException:
-                beside.unlink(missing_ok=True)
-                raise
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DiskFull(
-                f"Cannot write {target}: the disk is full. Nothing was left behind.",
-                hint="Free space there, or name a file on another disk.",
-            ) from error
-        raise BadRequest(f"Cannot write {target}: {error.strerror or error}.") from error
-    _sync_directory(target.parent)
-
-
-def _lock(file: BinaryIO, target: Path) -> None:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        raise Conflict(
-            f"Another export to {target} is under way.", hint="Wait for it, or name another file."
-        ) from error
-
-
-def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

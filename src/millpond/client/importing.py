@@ -228,6 +228,16 @@ class _Pages(Mapping[str, bytes]):
         raise TypeError("pages are looked up, not counted")
 
 
+def _parent(api: Api, file: ExportFile, project: str, target: _Target) -> str | None:
+    """For a new branch: the newest commit of the default branch that the exported one descends from."""
+    before = file.ancestors(target.exported.id)
+    main = branch_head(api, project, target.dataset, DEFAULT_BRANCH)
+    for commit in _history(api, project, target.dataset, main.id) if main else ():
+        if {commit.id, origin_of(commit.lineage)} & before:
+            return commit.id
+    return None
+
+
 def _commit(
     api: Api, file: ExportFile, project: str, uploader: ApiUploader, targets: list[_Target]
 ) -> Iterator[ImportedCommit]:
@@ -244,6 +254,7 @@ def _commit(
             tree=one.tree,
             branch=target.branch,
             expected=head.id if head else None,
+            parent=None if head else _parent(api, file, project, target),
             message=decode_commit(document).message,
             origin=document.decode(),
         )

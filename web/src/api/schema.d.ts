@@ -5073,6 +5073,8 @@ export interface components {
              * @default
              */
             message: string;
+            /** Origin */
+            origin?: string | null;
             /** Parent */
             parent?: string | null;
             /** Tree */
@@ -11954,6 +11956,8 @@ export interface components {
             external: {
                 [key: string]: components["schemas"]["ExternalUrl"];
             };
+            /** Lake */
+            lake?: string | null;
             /** Locators */
             locators: {
                 [key: string]: string;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -38,6 +38,7 @@ class ExportFile:
         except OSError as error:
             raise BadRequest(f"Cannot read {path}: {error.strerror}.") from error
         self.path = path
+        self._turn = threading.Lock()
         try:
             checked = check_parts(self._file, path.name, told)
             self.digest = checked.digest
@@ -122,7 +123,7 @@ class ExportFile:
         part = self._part(PartKind.PACK, bytes.fromhex(pack_id))
         if not 0 <= start <= end <= part.length:
             raise Corrupt(f"A locator of {self.path.name} points outside its pack.")
-        return os.pread(self._file.fileno(), end - start, part.start + start)
+        return self._bytes(part.start + start, end - start)
 
     def pack_url(self, pack_id: str) -> None:
         return None
@@ -151,4 +152,9 @@ class ExportFile:
     def _read(self, part: Part, most: int) -> bytes:
         if part.length > most:
             raise BadFormat(f"{self.path.name} holds a {part.kind.name.lower()} of {part.length:,} bytes.")
-        return os.pread(self._file.fileno(), part.length, part.start)
+        return self._bytes(part.start, part.length)
+
+    def _bytes(self, at: int, length: int) -> bytes:
+        with self._turn:
+            self._file.seek(at)
+            return self._file.read(length)
