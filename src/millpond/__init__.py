@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from millpond.client.cached import cache as cache
     from millpond.client.checkpoint import checkpoint as checkpoint
     from millpond.client.dataset import Dataset as Dataset
+    from millpond.client.endpoint import Endpoint as Endpoint
+    from millpond.client.endpoint import deploy as deploy
     from millpond.client.exports import export_data as export_data
     from millpond.client.exports import have_data as have_data
     from millpond.client.exports import import_data as import_data
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Cached",
     "Dataset",
+    "Endpoint",
     "Flow",
     "FlowRun",
     "Model",
@@ -66,6 +69,7 @@ __all__ = [
     "checkpoint",
     "compare_runs",
     "current_run",
+    "deploy",
     "download_artifacts",
     "export_data",
     "find",
@@ -105,6 +109,7 @@ __all__ = [
 _HOMES = {
     "Cached": "cached",
     "Dataset": "dataset",
+    "Endpoint": "endpoint",
     "Flow": "flows.flow",
     "FlowRun": "flows.flow",
     "Model": "model",
@@ -114,6 +119,7 @@ _HOMES = {
     "checkpoint": "checkpoint",
     "compare_runs": "recorded_run",
     "export_data": "exports",
+    "deploy": "endpoint",
     "find": "find",
     "get_run": "recorded_run",
     "group_runs": "run_tables",

@@ -20,10 +20,23 @@ from sqlalchemy import Connection
 
 from millpond.api.access import Requirement, requirements_of
 from millpond.api.server import api_routes
-from millpond.db import caches, connections, datasets, placements, policies, projects, searches, secrets, sources, users
+from millpond.db import (
+    caches,
+    connections,
+    datasets,
+    endpoints,
+    placements,
+    policies,
+    projects,
+    searches,
+    secrets,
+    sources,
+    users,
+)
 from millpond.model.agent import Agent
 from millpond.model.cached_state import CachedState
 from millpond.model.connection import Place, ProjectConnection
+from millpond.model.endpoint import Endpoint, EndpointRevision, EndpointSite, EndpointSpec, WeightedVersion
 from millpond.model.job import Placement, PlacementState
 from millpond.model.job_spec import JobSpec
 from millpond.model.people import ActorKind, Role, TokenKind
@@ -48,6 +61,7 @@ EXISTING = {
     "job": "job00001",
     "run": "run00001",
     "search": "search01",
+    "endpoint": "xray-serving",
     "number": "0",
     "ref": "main",
     "path": "a.txt",
@@ -151,6 +165,9 @@ ELSEWHERE: Sequence[tuple[str, str, Mapping[str, object] | None]] = (
     ("GET", "/find?q=sweep", None),
     ("GET", "/searches", None),
     ("GET", f"/searches?project={PROJECT}", None),
+    ("GET", "/endpoints", None),
+    ("GET", f"/endpoints?project={PROJECT}", None),
+    ("GET", f"/projects/own/endpoints/{EXISTING['endpoint']}", None),
     ("GET", f"/find?q={PROJECT}/xray", None),
     ("GET", f"/find?q={EXISTING['job']}", None),
     ("GET", f"/find?q={EXISTING['connection']}", None),
@@ -217,6 +234,14 @@ def make_project(server: RunningServer, agent: Agent, volume_id: str) -> str:
     with db.write() as tx:
         spec = SearchSpec(job=JobSpec(command=("train",)))
         searches.insert(tx, Search(EXISTING["search"], project.id, PROJECT, "sweep", "member", "", NOON, spec))
+        serving = EndpointSpec(
+            name=EXISTING["endpoint"], versions=(WeightedVersion("chest@1"),), sites=(EndpointSite("local"),)
+        )
+        endpoint = Endpoint(
+            id="endpoint01", project_id=project.id, project=PROJECT, name=EXISTING["endpoint"], created_by="member",
+            user_id="", created_at=NOON, changed_at=NOON, spec=serving, weights=(100,),
+        )  # fmt: skip
+        endpoints.insert(tx, endpoint, EndpointRevision(endpoint.id, 1, serving, "member", NOON))
         cached = a_cached_commit(tx, volume_id, project.id, commit_id)
         caches.insert(tx, cached)
         policies.insert(tx, CachePolicy(EXISTING["policy"], volume_id, cached.dataset_id, "main", "member", NOON))

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, func, select
 from millpond.db.tables import compute, site, volume
 from millpond.model.documents import from_document, to_document
 from millpond.model.rate_limit import RateLimit
-from millpond.model.volume import Site
+from millpond.model.volume import Serving, Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,20 @@ def limits(tx: Connection) -> Mapping[str, RateLimit]:
     return {row.id: from_document(RateLimit, row.rate_limit) for row in tx.execute(query)}
 
 
+def serve_on(tx: Connection, site_id: str, serving: Serving | None) -> None:
+    values = {
+        "serving_host": serving.host if serving else None,
+        "serving_tls_cert": serving.tls_cert if serving else None,
+        "serving_tls_key": serving.tls_key if serving else None,
+    }
+    tx.execute(site.update().where(site.c.id == site_id).values(**values))
+
+
+def all_of(tx: Connection) -> Sequence[Site]:
+    """By name."""
+    return [_site(row) for row in tx.execute(select(site).order_by(site.c.name))]
+
+
 def addresses(tx: Connection) -> Mapping[str, str]:
     """By the ids of sites, of those that have one."""
     query = select(site.c.id, site.c.address).where(site.c.address.is_not(None))
@@ -96,4 +110,11 @@ def page(tx: Connection, *, limit: int, after: str = "") -> Sequence[SiteCounts]
 
 def _site(row: Row[Any]) -> Site:
     limit = from_document(RateLimit, row.rate_limit) if row.rate_limit else None
-    return Site(id=row.id, name=row.name, created_at=row.created_at, address=row.address, limit=limit)
+    return Site(
+        id=row.id,
+        name=row.name,
+        created_at=row.created_at,
+        address=row.address,
+        limit=limit,
+        serving=Serving(row.serving_host, row.serving_tls_cert, row.serving_tls_key) if row.serving_host else None,
+    )

@@ -13,6 +13,15 @@ from millpond.model.rate_limit import RateLimit
 
 
 @dataclass(frozen=True, slots=True)
+class Serving:
+    """Where routers of endpoints listen at a site, and the files on their machine that they serve TLS with."""
+
+    host: str
+    tls_cert: str | None = None
+    tls_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Site:
     id: str
     name: str
@@ -21,6 +30,8 @@ class Site:
     address: str | None = None
     # How fast all that comes there and goes from there may be.
     limit: RateLimit | None = None
+    # None: on their own machine only.
+    serving: Serving | None = None
 
 
 @dataclass(frozen=True, slots=True)

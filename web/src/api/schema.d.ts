@@ -665,6 +665,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Endpoints
+         * @description Of all projects one may see, by project and name.
+         */
+        get: operations["list_endpoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/events": {
         parameters: {
             query?: never;
@@ -1635,6 +1655,151 @@ export interface paths {
          * @description Back from the bin: the one of that name that was deleted last, or the one of that id.
          */
         post: operations["undelete_dataset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Endpoint
+         * @description The body is `endpoint.yaml`, or the same as JSON. 422 with every problem, its line and column.
+         */
+        post: operations["create_endpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/endpoints/{endpoint}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Endpoint
+         * @description By name or id; as `endpoint.yaml` if `Accept` says `application/yaml`.
+         */
+        get: operations["get_endpoint"];
+        /**
+         * Update Endpoint
+         * @description A new revision from a whole `endpoint.yaml` (or JSON). `If-Match` is the revision that was changed.
+         */
+        put: operations["update_endpoint"];
+        post?: never;
+        /**
+         * Delete Endpoint
+         * @description Stop answering, and stop its replicas. Their jobs stay.
+         */
+        delete: operations["delete_endpoint"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/endpoints/{endpoint}/canary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start Endpoint Canary
+         * @description Give a share of the requests to another version; by the endpoint's rule for rollouts it then grows.
+         */
+        post: operations["start_endpoint_canary"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/endpoints/{endpoint}/promote": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Promote Endpoint
+         * @description Give all requests to the canary.
+         */
+        post: operations["promote_endpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/endpoints/{endpoint}/revisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Endpoint Revisions */
+        get: operations["list_endpoint_revisions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/endpoints/{endpoint}/rollback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Roll Back Endpoint
+         * @description Bring back the revision before this one, or the one named, as a new revision.
+         */
+        post: operations["roll_back_endpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/endpoints/{endpoint}/scale": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Scale Endpoint
+         * @description Set limits of replicas, at one site or at all.
+         */
+        post: operations["scale_endpoint"];
         delete?: never;
         options?: never;
         head?: never;
@@ -6425,6 +6590,168 @@ export interface components {
          * @enum {string}
          */
         Ending: "exit" | "signal" | "oom" | "timeout" | "stopped" | "lost" | "expired" | "terminated" | "preempted" | "suspended" | "problem";
+        /**
+         * Endpoint
+         * @description `spec` is what `endpoint.yaml` of its newest revision says; `url` is tritonclient's, through the server.
+         */
+        Endpoint: {
+            /** Changed At */
+            changed_at: string;
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Project */
+            project: string;
+            /** Public */
+            public: boolean;
+            /** Reasons */
+            reasons: string[];
+            /** Replicas */
+            replicas: components["schemas"]["EndpointReplica"][];
+            /** Revision */
+            revision: number;
+            rollout: components["schemas"]["RolloutState"] | null;
+            /** Sites */
+            sites: components["schemas"]["EndpointSiteState"][];
+            /** Spec */
+            spec: {
+                [key: string]: unknown;
+            };
+            state: components["schemas"]["EndpointState"];
+            /** Url */
+            url: string;
+            /** Versions */
+            versions: components["schemas"]["ServedVersion"][];
+        };
+        /**
+         * EndpointCanary
+         * @description `model` is NAME@VERSION, `weight` its share of requests in hundredths.
+         */
+        EndpointCanary: {
+            /** Model */
+            model: string;
+            /**
+             * Weight
+             * @default 5
+             */
+            weight: number;
+        };
+        /**
+         * EndpointReplica
+         * @description `started`: seconds of each part of its newest start.
+         */
+        EndpointReplica: {
+            /** Compute */
+            compute: string | null;
+            /** Created At */
+            created_at: string;
+            /** Id */
+            id: string;
+            /** Job */
+            job: string;
+            /** Job Name */
+            job_name: string;
+            /** Job State */
+            job_state: string;
+            /** Model */
+            model: string;
+            /** Node */
+            node: string | null;
+            /** Ready At */
+            ready_at: string | null;
+            /** Reason */
+            reason: string;
+            /** Site */
+            site: string;
+            /** Started */
+            started: {
+                [key: string]: number;
+            };
+            state: components["schemas"]["ReplicaState"];
+            /** Version */
+            version: number;
+        };
+        /** EndpointRevision */
+        EndpointRevision: {
+            /** Action */
+            action: string;
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Number */
+            number: number;
+            /** Reason */
+            reason: string;
+            /** Restores */
+            restores: number | null;
+            /** Spec */
+            spec: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * EndpointRevisions
+         * @description Newest first.
+         */
+        EndpointRevisions: {
+            /** Items */
+            items: components["schemas"]["EndpointRevision"][];
+        };
+        /**
+         * EndpointRollback
+         * @description To the revision before, unless one is named.
+         */
+        EndpointRollback: {
+            /** To */
+            to?: number | null;
+        };
+        /**
+         * EndpointScaling
+         * @description Limits of replicas, at one entry of `sites` or at all.
+         */
+        EndpointScaling: {
+            /** Max */
+            max?: number | null;
+            /** Min */
+            min?: number | null;
+            /** Site */
+            site?: string | null;
+        };
+        /**
+         * EndpointSiteState
+         * @description Replicas at a site: how many are ready, how many are wanted now and why, and the addresses there.
+         */
+        EndpointSiteState: {
+            /** Grpc */
+            grpc: string;
+            /** Http */
+            http: string;
+            /** Max */
+            max: number;
+            /** Metrics */
+            metrics: string;
+            /** Min */
+            min: number;
+            /** Ready */
+            ready: number;
+            /** Reason */
+            reason: string;
+            /** Site */
+            site: string;
+            /** Wanted */
+            wanted: number;
+        };
+        /**
+         * EndpointState
+         * @enum {string}
+         */
+        EndpointState: "starting" | "ready" | "updating" | "degraded" | "failing" | "idle" | "deleting";
         /** Eviction */
         Eviction: {
             /** At */
@@ -9203,6 +9530,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[Endpoint] */
+        Page_Endpoint_: {
+            /** Items */
+            items: components["schemas"]["Endpoint"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[Eviction] */
         Page_Eviction_: {
             /** Items */
@@ -10161,6 +10495,11 @@ export interface components {
             started: number;
         };
         /**
+         * ReplicaState
+         * @enum {string}
+         */
+        ReplicaState: "starting" | "ready" | "draining" | "ended";
+        /**
          * Rerun
          * @description The plan, and the job that was submitted unless it was only planned.
          */
@@ -10295,6 +10634,15 @@ export interface components {
          * @enum {string}
          */
         Role: "viewer" | "member" | "admin";
+        /** RolloutState */
+        RolloutState: {
+            /** Canary */
+            canary: string;
+            /** Reason */
+            reason: string;
+            /** Since */
+            since: string;
+        };
         /** Run */
         Run: {
             /** Created By */
@@ -10975,6 +11323,20 @@ export interface components {
             times: number[];
             /** Values */
             values: (number | null)[];
+        };
+        /**
+         * ServedVersion
+         * @description A version, its share of requests now and as the revision asks for.
+         */
+        ServedVersion: {
+            /** Asked */
+            asked: number;
+            /** Model */
+            model: string;
+            /** Version */
+            version: number;
+            /** Weight */
+            weight: number;
         };
         /**
          * Session
@@ -14039,6 +14401,41 @@ export interface operations {
             };
         };
     };
+    list_endpoints: {
+        parameters: {
+            query?: {
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                /** @description Maximum number of items. */
+                limit?: number;
+                project?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Endpoint_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     stream_events: {
         parameters: {
             query: {
@@ -16167,6 +16564,316 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Dataset"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_endpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Endpoint"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_endpoint: {
+        parameters: {
+            query?: never;
+            header?: {
+                accept?: string;
+            };
+            path: {
+                endpoint: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Endpoint"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    update_endpoint: {
+        parameters: {
+            query?: never;
+            header?: {
+                "if-match"?: string | null;
+            };
+            path: {
+                endpoint: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Endpoint"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_endpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                endpoint: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    start_endpoint_canary: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                endpoint: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EndpointCanary"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Endpoint"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    promote_endpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                endpoint: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Endpoint"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_endpoint_revisions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                endpoint: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndpointRevisions"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    roll_back_endpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                endpoint: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EndpointRollback"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Endpoint"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    scale_endpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                endpoint: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EndpointScaling"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Endpoint"];
                 };
             };
             /** @description A problem */

@@ -13,8 +13,8 @@ from starlette.responses import Response
 
 from millpond.api.access import DepsOf, Member, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
+from millpond.api.preconditions import if_match_number
 from millpond.api.shapes import flows as shapes
-from millpond.errors import BadRequest
 from millpond.model.program import mode_of
 from millpond.services.flows import checking, saving
 from millpond.services.flows.bundle import Bundle, is_archive, read_bundle
@@ -84,7 +84,7 @@ async def save_flow(
         bundle = read_bundle(body)
         if not is_archive(body):
             bundle = saving.with_saved_files(deps, scope.project, flow, bundle)
-        view, is_new = saving.save(deps, scope.actor, scope.project, flow, bundle, expected=_expected(if_match))
+        view, is_new = saving.save(deps, scope.actor, scope.project, flow, bundle, expected=if_match_number(if_match))
         return shapes.flow(view).model_copy(update={"is_new": is_new})
 
     return await run_in_threadpool(save)
@@ -100,15 +100,6 @@ def delete_flow(flow: str, scope: Member, deps: DepsOf) -> None:
 def list_flow_versions(flow: str, scope: Viewer, deps: DepsOf) -> wire.FlowVersionList:
     """Newest first."""
     return wire.FlowVersionList(items=[shapes.version(one) for one in saving.versions(deps, scope.project, flow)])
-
-
-def _expected(if_match: str | None) -> int | None:
-    text = (if_match or "").strip().removeprefix("W/").strip('"')
-    if not text or text == "*":
-        return None
-    if not text.isdecimal() or len(text) > 9:
-        raise BadRequest(f"If-Match {if_match!r} is not a version.", hint='Send the number of a version, like "3".')
-    return int(text)
 
 
 def _zipped(bundle: Bundle) -> bytes:

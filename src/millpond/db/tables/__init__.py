@@ -28,6 +28,15 @@ from millpond.db.tables.data import (
     upload,
 )
 from millpond.db.tables.elastic import elastic_compute, elastic_node
+from millpond.db.tables.endpoints import (
+    endpoint,
+    endpoint_revision,
+    endpoint_token,
+    replica,
+    router,
+    service_report,
+    signing_key,
+)
 from millpond.db.tables.flow_triggers import flow_backfill, flow_backfill_part, flow_firing, flow_trigger
 from millpond.db.tables.flows import flow, flow_memo, flow_run, flow_step, flow_version
 from millpond.db.tables.imports import connection, source, source_object
@@ -79,6 +88,9 @@ __all__ = [
     "doomed_object",
     "elastic_compute",
     "elastic_node",
+    "endpoint",
+    "endpoint_revision",
+    "endpoint_token",
     "eviction",
     "experiment",
     "fill_rate",
@@ -121,7 +133,9 @@ __all__ = [
     "record",
     "ref",
     "refusal",
+    "replica",
     "reservation",
+    "router",
     "run",
     "run_param",
     "run_record",
@@ -131,7 +145,9 @@ __all__ = [
     "search",
     "secret",
     "server",
+    "service_report",
     "session",
+    "signing_key",
     "site",
     "source",
     "source_object",

@@ -29,6 +29,10 @@ site = Table(
     Column("address", String(300), nullable=True),
     # As of a link: for all that comes there and goes from there.
     Column("rate_limit", JSON(none_as_null=True), nullable=True),
+    # Where routers of endpoints listen there, and the files on their machine that they serve TLS with.
+    Column("serving_host", String(200), nullable=True),
+    Column("serving_tls_cert", String(1000), nullable=True),
+    Column("serving_tls_key", String(1000), nullable=True),
 )
 
 volume = Table(

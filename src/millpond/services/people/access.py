@@ -23,6 +23,7 @@ _LISTED_BY = {
     "dataset": "mill data list",
     "deleted dataset": "mill data list --deleted",
     "elastic compute": "mill elastic list",
+    "endpoint": "mill endpoint list",
     "file": "mill data ls DATASET@REF",
     "flow": "mill flow list",
     "flow run": "mill flow runs",

@@ -1,0 +1,119 @@
+"""Endpoints: create, list, show, change, delete; revisions. They are asked for as `endpoint.yaml`, or as JSON."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import yaml
+from fastapi import APIRouter, Header, Query, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from millpond.api.access import DepsOf, Member, SignedIn, Viewer
+from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
+from millpond.api.preconditions import if_match_number
+from millpond.api.shapes import endpoints as shapes
+from millpond.errors import BadRequest
+from millpond.services.endpoints import endpoints
+from millpond.wire import endpoints as wire
+from millpond.wire.base import Page
+
+router = APIRouter(tags=["endpoints"])
+
+_ENDPOINT = "/projects/{project}/endpoints/{endpoint}"
+_YAML = "application/yaml"
+
+
+@router.get("/endpoints")
+def list_endpoints(
+    actor: SignedIn,
+    deps: DepsOf,
+    project: Annotated[str | None, Query(max_length=63)] = None,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor = None,
+) -> Page[wire.Endpoint]:
+    """Of all projects one may see, by project and name."""
+    found = endpoints.list_endpoints(deps, actor, project=project, limit=limit, cursor=cursor)
+    return page(found, shapes.endpoint)
+
+
+@router.post("/projects/{project}/endpoints", status_code=201)
+async def create_endpoint(request: Request, scope: Member, deps: DepsOf) -> wire.Endpoint:
+    """The body is `endpoint.yaml`, or the same as JSON. 422 with every problem, its line and column."""
+    text = _text(await request.body())
+    return shapes.endpoint(await run_in_threadpool(endpoints.create, deps, scope.actor, scope.project, text))
+
+
+@router.get(_ENDPOINT, response_model=wire.Endpoint)
+def get_endpoint(
+    endpoint: str, scope: Viewer, deps: DepsOf, accept: Annotated[str, Header()] = ""
+) -> wire.Endpoint | Response:
+    """By name or id; as `endpoint.yaml` if `Accept` says `application/yaml`."""
+    shown = shapes.endpoint(endpoints.get(deps, scope.project, endpoint))
+    if "yaml" not in accept:
+        return shown
+    text = yaml.safe_dump(shown.spec, sort_keys=False, allow_unicode=True)
+    return Response(text, media_type=_YAML, headers={"ETag": f'"{shown.revision}"'})
+
+
+@router.put(_ENDPOINT)
+async def update_endpoint(
+    endpoint: str, request: Request, scope: Member, deps: DepsOf, if_match: Annotated[str | None, Header()] = None
+) -> wire.Endpoint:
+    """A new revision from a whole `endpoint.yaml` (or JSON). `If-Match` is the revision that was changed."""
+    text, expected = _text(await request.body()), if_match_number(if_match)
+
+    def update() -> wire.Endpoint:
+        view = endpoints.update(deps, scope.actor, scope.project, endpoint, text, expected=expected)
+        return shapes.endpoint(view)
+
+    return await run_in_threadpool(update)
+
+
+@router.delete(_ENDPOINT, status_code=204)
+def delete_endpoint(endpoint: str, scope: Member, deps: DepsOf) -> None:
+    """Stop answering, and stop its replicas. Their jobs stay."""
+    endpoints.delete(deps, scope.actor, scope.project, endpoint)
+
+
+@router.get(f"{_ENDPOINT}/revisions")
+def list_endpoint_revisions(endpoint: str, scope: Viewer, deps: DepsOf) -> wire.EndpointRevisions:
+    found = endpoints.list_revisions(deps, scope.project, endpoint)
+    return wire.EndpointRevisions(items=[shapes.revision(one) for one in found])
+
+
+@router.post(f"{_ENDPOINT}/scale")
+def scale_endpoint(endpoint: str, body: wire.EndpointScaling, scope: Member, deps: DepsOf) -> wire.Endpoint:
+    """Set limits of replicas, at one site or at all."""
+    if body.min is None and body.max is None:
+        raise BadRequest("Neither a minimum nor a maximum is given.", hint="Give at least one of them.")
+    view = endpoints.scale(
+        deps, scope.actor, scope.project, endpoint, site=body.site, least=body.min, most=body.max
+    )  # fmt: skip
+    return shapes.endpoint(view)
+
+
+@router.post(f"{_ENDPOINT}/canary")
+def start_endpoint_canary(endpoint: str, body: wire.EndpointCanary, scope: Member, deps: DepsOf) -> wire.Endpoint:
+    """Give a share of the requests to another version; by the endpoint's rule for rollouts it then grows."""
+    view = endpoints.canary(deps, scope.actor, scope.project, endpoint, model=body.model, weight=body.weight)
+    return shapes.endpoint(view)
+
+
+@router.post(f"{_ENDPOINT}/promote")
+def promote_endpoint(endpoint: str, scope: Member, deps: DepsOf) -> wire.Endpoint:
+    """Give all requests to the canary."""
+    return shapes.endpoint(endpoints.promote(deps, scope.actor, scope.project, endpoint))
+
+
+@router.post(f"{_ENDPOINT}/rollback")
+def roll_back_endpoint(endpoint: str, body: wire.EndpointRollback, scope: Member, deps: DepsOf) -> wire.Endpoint:
+    """Bring back the revision before this one, or the one named, as a new revision."""
+    return shapes.endpoint(endpoints.roll_back(deps, scope.actor, scope.project, endpoint, to=body.to))
+
+
+def _text(body: bytes) -> str:
+    try:
+        return body.decode()
+    except UnicodeDecodeError as error:
+        raise BadRequest("The endpoint is not UTF-8 text.", hint="Send endpoint.yaml, or the same as JSON.") from error

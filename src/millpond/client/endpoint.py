@@ -1,0 +1,90 @@
+"""`millpond.Endpoint` and `deploy`: models behind an address, for scripts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millpond.client import endpoints as calls
+from millpond.client.credentials import resolve_target
+from millpond.client.http import Api
+from millpond.model.endpoint import EndpointState
+from millpond.wire.endpoints import Endpoint as EndpointInfo
+
+
+class Endpoint:
+    """An endpoint of a project, by name. What is known of it (`state`, `replicas`, `versions` …) are attributes, as
+    they were when it was last read: `refresh` reads it again."""
+
+    def __init__(self, name: str, *, server: str | None = None, project: str | None = None) -> None:
+        target = resolve_target(server, project)
+        self._api = Api(target.server, target.token)
+        self.info: EndpointInfo = calls.get_endpoint(self._api, target.project, name)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "info":
+            raise AttributeError(name)
+        return getattr(self.info, name)
+
+    @property
+    def is_ready(self) -> bool:
+        """True if it answered requests when it was last read."""
+        return self.info.state in (EndpointState.READY, EndpointState.UPDATING, EndpointState.DEGRADED)
+
+    def refresh(self) -> Endpoint:
+        self.info = calls.get_endpoint(self._api, self.info.project, self.info.name)
+        return self
+
+    def wait(self, timeout: float | None = None) -> Endpoint:
+        """Until all its replicas are ready; TimeoutError after `timeout` seconds."""
+        self.info = calls.wait_until_ready(self._api, self.info.project, self.info.name, timeout=timeout)
+        if self.info.state not in calls.SETTLED:
+            raise TimeoutError(f"Endpoint {self.info.name} is {self.info.state.value}: {' '.join(self.info.reasons)}")
+        return self
+
+    def update(self, model: str) -> Endpoint:
+        """Replace what it serves by this version, one replica after the other."""
+        asked = {**self.info.spec, "versions": [{"model": model, "weight": 100}]}
+        return self._took(calls.update_endpoint(self._api, self.info.project, self.info.name, asked))
+
+    def scale(self, min: int | None = None, max: int | None = None, *, site: str | None = None) -> Endpoint:
+        return self._took(
+            calls.scale_endpoint(self._api, self.info.project, self.info.name, least=min, most=max, site=site)
+        )
+
+    def canary(self, model: str, weight: int = 5) -> Endpoint:
+        """Give a share of the requests, in hundredths, to another version."""
+        return self._took(calls.start_canary(self._api, self.info.project, self.info.name, model, weight))
+
+    def promote(self) -> Endpoint:
+        return self._took(calls.promote_endpoint(self._api, self.info.project, self.info.name))
+
+    def rollback(self, to: int | None = None) -> Endpoint:
+        return self._took(calls.roll_back_endpoint(self._api, self.info.project, self.info.name, to))
+
+    def delete(self) -> None:
+        calls.delete_endpoint(self._api, self.info.project, self.info.name)
+
+    def __repr__(self) -> str:
+        return f"Endpoint('{self.info.project}/{self.info.name}')"
+
+    def _took(self, info: EndpointInfo) -> Endpoint:
+        self.info = info
+        return self
+
+
+def deploy(
+    name: str, model: str, *, site: str | None = None, min: int = 1, max: int | None = None,
+    template: str | None = None, environment: str = "auto", public: bool = False, project: str | None = None,
+    server: str | None = None,
+) -> Endpoint:  # fmt: skip
+    """Create an endpoint for a version of a model: `millpond.deploy("xray", "chest-xray@3").wait()`."""
+    entry: dict[str, Any] = {"min": min, "max": max or (min if min > 1 else 1)}
+    if template is not None:
+        entry["template"] = template
+    target = resolve_target(server, project)
+    with Api(target.server, target.token) as api:
+        where = site or calls.only_site(api)
+        sites = {where: entry} if where else None
+        asked = calls.new_document(name, model, sites=sites, environment=environment, access={"public": public})
+        calls.create_endpoint(api, target.project, asked)
+    return Endpoint(name, server=target.server, project=target.project)

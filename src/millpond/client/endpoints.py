@@ -1,0 +1,122 @@
+"""Endpoints over the API."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from millpond.client.caches import list_sites
+from millpond.client.http import Api, segment
+from millpond.model.endpoint import ENDPOINT_SCHEMA, EndpointState
+from millpond.wire.endpoints import (
+    Endpoint,
+    EndpointCanary,
+    EndpointRevision,
+    EndpointRevisions,
+    EndpointRollback,
+    EndpointScaling,
+)
+
+POLL_SECONDS = 0.5
+# What an endpoint may be in when nothing is left to wait for.
+SETTLED = (EndpointState.READY, EndpointState.IDLE)
+
+
+def new_document(
+    name: str, model: str, *, sites: Mapping[str, Mapping[str, Any]] | None = None, **more: Any
+) -> dict[str, Any]:
+    """What `endpoint.yaml` says, for one version with all requests; without sites, the server's only one."""
+    found: dict[str, Any] = {"schema": ENDPOINT_SCHEMA, "name": name, "versions": [{"model": model, "weight": 100}]}
+    return {**found, **({"sites": dict(sites)} if sites else {}), **more}
+
+
+def only_site(api: Api) -> str | None:
+    """The one site that has a compute; None if there is none, or more than one."""
+    found = [one.name for one in list_sites(api) if one.computes]
+    return found[0] if len(found) == 1 else None
+
+
+def create_endpoint(api: Api, project: str, asked: str | Mapping[str, Any]) -> Endpoint:
+    """`asked` is the text of an `endpoint.yaml`, or what it says."""
+    return api.send("POST", f"/projects/{segment(project)}/endpoints", Endpoint, _body(asked))
+
+
+def list_endpoints(api: Api, *, project: str | None = None, at_most: int | None = None) -> Iterator[Endpoint]:
+    return api.items("/endpoints", Endpoint, project=project, at_most=at_most)
+
+
+def get_endpoint(api: Api, project: str, endpoint: str) -> Endpoint:
+    return api.get(_path(project, endpoint), Endpoint)
+
+
+def endpoint_yaml(api: Api, project: str, endpoint: str) -> str:
+    return api.request("GET", _path(project, endpoint), headers={"Accept": "application/yaml"}).content.decode()
+
+
+def update_endpoint(
+    api: Api, project: str, endpoint: str, asked: str | Mapping[str, Any], *, expected: int | None = None
+) -> Endpoint:
+    """A new revision; Conflict if somebody made one after `expected`."""
+    headers = {} if expected is None else {"If-Match": f'"{expected}"'}
+    answer = api.request("PUT", _path(project, endpoint), body=_body(asked), headers=headers)
+    return Endpoint.model_validate_json(answer.content)
+
+
+def scale_endpoint(
+    api: Api, project: str, endpoint: str, *, least: int | None, most: int | None, site: str | None = None
+) -> Endpoint:
+    body = EndpointScaling(site=site, min=least, max=most)
+    return api.send("POST", f"{_path(project, endpoint)}/scale", Endpoint, body, idempotent=True)
+
+
+def start_canary(api: Api, project: str, endpoint: str, model: str, weight: int) -> Endpoint:
+    body = EndpointCanary(model=model, weight=weight)
+    return api.send("POST", f"{_path(project, endpoint)}/canary", Endpoint, body, idempotent=True)
+
+
+def promote_endpoint(api: Api, project: str, endpoint: str) -> Endpoint:
+    return api.send("POST", f"{_path(project, endpoint)}/promote", Endpoint)
+
+
+def roll_back_endpoint(api: Api, project: str, endpoint: str, to: int | None = None) -> Endpoint:
+    return api.send("POST", f"{_path(project, endpoint)}/rollback", Endpoint, EndpointRollback(to=to))
+
+
+def list_revisions(api: Api, project: str, endpoint: str) -> list[EndpointRevision]:
+    """Newest first."""
+    return api.get(f"{_path(project, endpoint)}/revisions", EndpointRevisions).items
+
+
+def delete_endpoint(api: Api, project: str, endpoint: str) -> None:
+    api.request("DELETE", _path(project, endpoint))
+
+
+def wait_until_ready(
+    api: Api,
+    project: str,
+    endpoint: str,
+    *,
+    timeout: float | None = None,
+    changed: Callable[[Endpoint], None] | None = None,
+) -> Endpoint:
+    """The endpoint when all replicas are ready, or after `timeout` seconds. `changed` is told of every new state."""
+    until = None if timeout is None else time.monotonic() + timeout
+    told: object = None
+    while True:
+        found = get_endpoint(api, project, endpoint)
+        if changed is not None and told != (found.state, found.reasons):
+            told = (found.state, found.reasons)
+            changed(found)
+        if found.state in SETTLED or (until is not None and time.monotonic() >= until):
+            return found
+        time.sleep(POLL_SECONDS)
+
+
+def _body(asked: str | Mapping[str, Any]) -> bytes:
+    return (asked if isinstance(asked, str) else json.dumps(asked)).encode()
+
+
+def _path(project: str, endpoint: str) -> str:
+    return f"/projects/{segment(project)}/endpoints/{segment(endpoint)}"

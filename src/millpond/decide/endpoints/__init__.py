@@ -1,0 +1,1 @@
+"""Decisions about endpoints: what `endpoint.yaml` says, which replicas start and drain, who gets which requests."""

@@ -1,0 +1,1 @@
+"""Endpoints: create and change them, turn them into replicas and routers, let people in."""

@@ -1,0 +1,116 @@
+"""Endpoints: models served by replicas at sites."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from millpond.model.endpoint import ALL_TRAFFIC, MAX_REPLICAS, EndpointState, ReplicaState
+from millpond.wire.base import Request, Response, Time
+
+
+class EndpointScaling(Request):
+    """Limits of replicas, at one entry of `sites` or at all."""
+
+    site: Annotated[str, Field(max_length=200)] | None = None
+    min: Annotated[int, Field(ge=0, le=MAX_REPLICAS)] | None = None
+    max: Annotated[int, Field(ge=1, le=MAX_REPLICAS)] | None = None
+
+
+class EndpointCanary(Request):
+    """`model` is NAME@VERSION, `weight` its share of requests in hundredths."""
+
+    model: Annotated[str, Field(min_length=1, max_length=400)]
+    weight: Annotated[int, Field(ge=1, lt=ALL_TRAFFIC)] = 5
+
+
+class EndpointRollback(Request):
+    """To the revision before, unless one is named."""
+
+    to: Annotated[int, Field(ge=1)] | None = None
+
+
+class ServedVersion(Response):
+    """A version, its share of requests now and as the revision asks for."""
+
+    model: str
+    version: int
+    weight: int
+    asked: int
+
+
+class EndpointReplica(Response):
+    """`started`: seconds of each part of its newest start."""
+
+    id: str
+    site: str
+    model: str
+    version: int
+    state: ReplicaState
+    job: str
+    job_name: str
+    job_state: str
+    compute: str | None
+    node: str | None
+    reason: str
+    created_at: Time
+    ready_at: Time | None
+    started: dict[str, float]
+
+
+class EndpointSiteState(Response):
+    """Replicas at a site: how many are ready, how many are wanted now and why, and the addresses there."""
+
+    site: str
+    ready: int
+    wanted: int
+    reason: str
+    min: int
+    max: int
+    http: str
+    grpc: str
+    metrics: str
+
+
+class RolloutState(Response):
+    canary: str
+    since: Time
+    reason: str
+
+
+class Endpoint(Response):
+    """`spec` is what `endpoint.yaml` of its newest revision says; `url` is tritonclient's, through the server."""
+
+    id: str
+    project: str
+    name: str
+    state: EndpointState
+    reasons: list[str]
+    revision: int
+    versions: list[ServedVersion]
+    sites: list[EndpointSiteState]
+    replicas: list[EndpointReplica]
+    rollout: RolloutState | None
+    public: bool
+    url: str
+    spec: dict[str, Any]
+    created_by: str
+    created_at: Time
+    changed_at: Time
+
+
+class EndpointRevision(Response):
+    number: int
+    action: str
+    restores: int | None
+    reason: str
+    created_by: str
+    created_at: Time
+    spec: dict[str, Any]
+
+
+class EndpointRevisions(Response):
+    """Newest first."""
+
+    items: list[EndpointRevision]
