@@ -1,0 +1,121 @@
+"""One process that serves: loads, warms up, listens, says so, and ends without losing a request."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .core import ModelServer
+from .errors import ServeError
+from .http import HttpServer, Limits, serve_http, tls_context
+from .repository import ModelFolder
+from .rest import Routes
+
+log = logging.getLogger(__name__)
+
+# How long requests in flight may take once nothing new is accepted.
+FINISH_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Addresses, `unix:/path` or `tcp:host:port`."""
+
+    http: str
+    grpc: str | None = None
+    metrics: str | None = None
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    repository: Path | None
+    models: Mapping[str, ModelFolder]
+    listening: Listening
+    explicit: bool = False
+    token: str | None = None
+    ready_file: Path | None = None
+    drain_seconds: float = 5.0
+    limits: Limits = field(default_factory=Limits)
+
+
+async def serve(options: Options) -> int:
+    """Serve until SIGTERM or SIGINT; 0 then, 1 if none of the models could be loaded."""
+    loop = asyncio.get_running_loop()
+    ending = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, ending.set)
+    began = time.monotonic()
+    server = ModelServer(options.repository, options.models)
+    # Ports answer while models load, so that whoever asks is told "not ready" and not refused.
+    http = await _listen(server, options)
+    try:
+        if options.explicit:
+            server.start_empty()
+        else:
+            errors = await asyncio.to_thread(server.load_all)
+            if errors and not server.served():
+                return 1
+        loaded = time.monotonic() - began
+        if options.ready_file:
+            _write_ready(options.ready_file, _told(server, http, loaded))
+        log.info("serving %d models at %s", len(server.served()), http[0].address)
+        await ending.wait()
+        server.accepting = False
+        for each in http:
+            each.draining = True
+        # Routers and clients that look at readiness go elsewhere; what still comes is served.
+        await asyncio.sleep(options.drain_seconds)
+        await asyncio.gather(*(each.drain(FINISH_SECONDS) for each in http))
+        return 0
+    finally:
+        for each in http:
+            await each.close()
+        await asyncio.to_thread(server.close)
+
+
+async def _listen(server: ModelServer, options: Options) -> list[HttpServer]:
+    where = options.listening
+    if where.grpc:
+        raise ServeError(501, "gRPC is not served yet: leave --grpc-port out")
+    tls = tls_context(where.tls_cert, where.tls_key) if where.tls_cert else None
+    routes = Routes(server, options.token)
+    http = [await serve_http(routes, listen=where.http, limits=options.limits, tls=tls)]
+    if where.metrics:
+        http.append(await serve_http(routes.metrics, listen=where.metrics, limits=options.limits))
+    return http
+
+
+def _told(server: ModelServer, http: list[HttpServer], seconds: float) -> dict[str, Any]:
+    warmup = server.repository.warmup_seconds
+    models: dict[str, list[str]] = {}
+    for served in server.served():
+        models.setdefault(served.config.name, []).append(served.version)
+    return {
+        "http": http[0].address,
+        "grpc": None,
+        "metrics": http[1].address if len(http) > 1 else None,
+        "pid": os.getpid(),
+        "models": models,
+        "load_s": round(seconds - warmup, 3),
+        "warmup_s": round(warmup, 3),
+    }
+
+
+def _write_ready(path: Path, told: Mapping[str, Any]) -> None:
+    """By rename: whoever finds the file finds all of it."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_text(json.dumps(told), "utf-8")
+        draft.rename(path)
+    except OSError as error:
+        raise ServeError(500, f"cannot write --ready-file {path}: {error.strerror}") from error

@@ -1,0 +1,169 @@
+"""The body of an infer call: JSON alone, or JSON and the bytes of its tensors behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import orjson
+
+from ..errors import ServeError
+from ..http import Request
+from ..request import InferRequest, RequestedOutput
+from ..tensors import Tensor, from_binary, from_json
+
+HEADER_LENGTH = b"inference-header-content-length"
+_NOTHING: dict[str, Any] = {}
+
+
+class AnswerForm(NamedTuple):
+    """Which outputs go out as bytes: `binary` by default, `own` where the request says it of an output."""
+
+    binary: bool
+    own: Mapping[str, bool]
+
+
+def read_infer(request: Request, model: str, version: str) -> tuple[InferRequest, AnswerForm]:
+    """The request of this body; 400 with the reason if it is none."""
+    body = request.body
+    length = _header_length(request)
+    call = _parsed(body if length is None else memoryview(body)[:length])
+    parameters = _parameters(call, "the request")
+    binary = memoryview(body)[length:] if length is not None else memoryview(b"")
+    inputs = _inputs(call.get("inputs"), binary)
+    outputs, own = _outputs(call.get("outputs"))
+    identity = call.get("id", "")
+    if not isinstance(identity, str):
+        raise ServeError(400, "id of the request must be a string")
+    infer = InferRequest(
+        model,
+        inputs,
+        version,
+        identity,
+        outputs,
+        parameters,
+        _whole(parameters, "timeout"),
+        _whole(parameters, "priority"),
+    )
+    return infer, AnswerForm(_truth(parameters, "binary_data_output"), own)
+
+
+def _header_length(request: Request) -> int | None:
+    written = request.header(HEADER_LENGTH)
+    if written is None:
+        return None
+    if not written.isdigit() or int(written) > len(request.body):
+        raise ServeError(
+            400, f"Inference-Header-Content-Length must be from 0 to {len(request.body)}, the body's length"
+        )
+    return int(written)
+
+
+def _parsed(text: bytes | memoryview) -> dict[str, Any]:
+    try:
+        call = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise ServeError(400, f"the request is not valid JSON: {error}") from None
+    if not isinstance(call, dict):
+        raise ServeError(400, "the request must be a JSON object")
+    return call
+
+
+def _inputs(entries: object, binary: memoryview) -> tuple[Tensor, ...]:
+    if not isinstance(entries, list) or not entries:
+        raise ServeError(400, "the request has no inputs")
+    tensors = []
+    offset = 0
+    for entry in entries:
+        name, datatype, shape = _described(entry)
+        parameters = entry.get("parameters")
+        size = None if parameters is None else _binary_size(name, _parameters(entry, f"input '{name}'"))
+        if size is None:
+            if "data" not in entry:
+                raise ServeError(400, f"input '{name}' has no data")
+            array = from_json(name, datatype, shape, entry["data"])
+        else:
+            if "data" in entry:
+                raise ServeError(400, f"input '{name}' has both data and binary_data_size")
+            if size > len(binary) - offset:
+                raise ServeError(
+                    400,
+                    f"binary_data_size of input '{name}' is {size}, but the body has {len(binary) - offset} bytes left",
+                )
+            array = from_binary(name, datatype, shape, binary[offset : offset + size])
+            offset += size
+        tensors.append(Tensor(name, datatype, array))
+    if offset != len(binary):
+        raise ServeError(400, f"the body has {len(binary) - offset} bytes that belong to no input")
+    return tuple(tensors)
+
+
+def _described(entry: object) -> tuple[str, str, list[int]]:
+    if not isinstance(entry, dict):
+        raise ServeError(400, "each of the inputs must be a JSON object")
+    name = entry.get("name")
+    if not isinstance(name, str) or not name:
+        raise ServeError(400, "an input has no name")
+    shape = entry.get("shape")
+    if not isinstance(shape, list):
+        raise ServeError(400, f"input '{name}' has no shape")
+    datatype = entry.get("datatype")
+    if not isinstance(datatype, str):
+        raise ServeError(400, f"input '{name}' has no datatype")
+    return name, datatype, shape
+
+
+def _binary_size(name: str, parameters: Mapping[str, Any]) -> int | None:
+    if "shared_memory_region" in parameters:
+        raise ServeError(400, f"input '{name}' is in shared memory, which is not supported: send its data")
+    size = parameters.get("binary_data_size")
+    if size is None:
+        return None
+    if type(size) is not int or size < 0:
+        raise ServeError(400, f"binary_data_size of input '{name}' must be a whole number from 0 on")
+    return size
+
+
+def _outputs(entries: object) -> tuple[tuple[RequestedOutput, ...], Mapping[str, bool]]:
+    if entries is None:
+        return (), _NOTHING
+    if not isinstance(entries, list):
+        raise ServeError(400, "outputs must be a list")
+    outputs: list[RequestedOutput] = []
+    own: dict[str, bool] = {}
+    for entry in entries:
+        name = entry.get("name") if isinstance(entry, dict) else None
+        if not isinstance(name, str) or not name:
+            raise ServeError(400, "each of the outputs must be a JSON object with a name")
+        if any(output.name == name for output in outputs):
+            raise ServeError(400, f"output '{name}' is asked for more than once")
+        parameters = _parameters(entry, f"output '{name}'")
+        if "shared_memory_region" in parameters:
+            raise ServeError(400, f"output '{name}' is wanted in shared memory, which is not supported")
+        if "binary_data" in parameters:
+            own[name] = _truth(parameters, "binary_data")
+        outputs.append(RequestedOutput(name, _whole(parameters, "classification")))
+    return tuple(outputs), own
+
+
+def _parameters(entry: Mapping[str, Any], what: str) -> dict[str, Any]:
+    parameters = entry.get("parameters")
+    if parameters is None:
+        return _NOTHING
+    if not isinstance(parameters, dict):
+        raise ServeError(400, f"parameters of {what} must be a JSON object")
+    return parameters
+
+
+def _whole(parameters: Mapping[str, Any], key: str) -> int:
+    value = parameters.get(key, 0)
+    if type(value) is not int or value < 0:
+        raise ServeError(400, f"parameter '{key}' must be a whole number from 0 on")
+    return value
+
+
+def _truth(parameters: Mapping[str, Any], key: str) -> bool:
+    value = parameters.get(key, False)
+    if type(value) is not bool:
+        raise ServeError(400, f"parameter '{key}' must be true or false")
+    return value
