@@ -10,9 +10,19 @@ from millpond.cli.command import command
 from millpond.cli.limit_arguments import Between, Limits, NoLimit, Zones, check_together, limit_of
 from millpond.cli.link import link_text
 from millpond.cli.session import Session
+from millpond.cli.values import Seconds
 from millpond.client.caches import create_site, list_sites
-from millpond.client.topology import change_site, get_site, limit_site, remove_site, unlimit_site
+from millpond.client.topology import (
+    change_site,
+    get_site,
+    let_placements_last,
+    limit_site,
+    remove_site,
+    unlimit_site,
+)
 from millpond.errors import BadRequest
+from millpond.model.quantity import format_seconds, parse_seconds
+from millpond.wire.cache import Site
 
 app = typer.Typer()
 
@@ -33,6 +43,7 @@ def list_all(mill: Session) -> None:
             ("VOLUMES", lambda s: s.volumes),
             ("ADDRESS", lambda s: s.address),
             ("LIMIT", lambda s: s.limit.text if s.limit else None),
+            ("PLACEMENTS LAST", lambda s: Seconds(s.placement_seconds) if s.placement_seconds else None),
             ("CREATED", lambda s: s.created_at),
         ],
         empty="No sites yet. Add one: mill site add NAME",
@@ -65,6 +76,7 @@ def show(mill: Session, name: Name) -> None:
             ("volumes", found.volumes),
             ("address", found.site.address),
             ("limit", found.site.limit.text if found.site.limit else None),
+            ("placements last", _lasting(found.site)),
             *(("link", f"{link.b if link.a == name else link.a}: {link_text(link)}") for link in found.links),
             ("created", found.site.created_at),
         ],
@@ -79,33 +91,53 @@ def change(
         str | None,
         typer.Option(metavar="HOST:PORT", help="Where agents of other sites fetch cached commits; `none`: nowhere."),
     ] = None,
+    placements_last: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="How long jobs go on while their agent cannot reach the server, like 24h (`default`: as elsewhere).",
+        ),
+    ] = None,
     limits: Limits = None,
     between: Between = None,
     no_limit: NoLimit = False,
     zones: Zones = None,
 ) -> None:
-    """Set where agents of other sites fetch cached commits, and how fast fills may be.
+    """Set where agents of other sites fetch cached commits, how fast fills may be, and how long jobs go on alone.
 
     The agent at the address runs with --listen. A limit holds for what fills bring to the site and what it sends to
-    other sites, together; its agents share it.
+    other sites, together; its agents share it. With --placements-last, jobs placed from then on survive a longer
+    silence of their agent; jobs of a machine that is gone are placed again only after it.
 
     Example: mill site set lab --limit 200Mbit/s --between 08:00-18:00 Europe/Berlin
     """
     limit = limit_of(limits, between, zones)
     check_together(limit, no_limit)
-    if address is None and limit is None and not no_limit:
+    if address is None and placements_last is None and limit is None and not no_limit:
         raise BadRequest("No value given for the site.", hint=f"For example: mill site set {name} --limit 200Mbit/s")
     if limit is not None:
         limit_site(mill.api, name, limit)
     if no_limit:
         unlimit_site(mill.api, name)
+    if placements_last is not None:
+        seconds = None if placements_last == "default" else int(parse_seconds(placements_last))
+        let_placements_last(mill.api, name, seconds)
     if address is not None:
         change_site(mill.api, name, address=None if address == "none" else address)
     site = get_site(mill.api, name).site
     said = f"can be reached at {site.address}" if site.address else "is not reached by other sites"
-    mill.out.note(f"Site {name} {said}; {f'limit {site.limit.text}' if site.limit else 'no limit'}.")
+    alone = format_seconds(site.placement_seconds) if site.placement_seconds else "the default time"
+    mill.out.note(
+        f"Site {name} {said}; {f'limit {site.limit.text}' if site.limit else 'no limit'}; "
+        f"jobs last {alone} without the server."
+    )
     limited = site.limit.text if site.limit else None
-    mill.out.shape(site, [("site", site.name), ("address", site.address), ("limit", limited)])
+    lasting = ("placements last", _lasting(site))
+    mill.out.shape(site, [("site", site.name), ("address", site.address), ("limit", limited), lasting])
+
+
+def _lasting(site: Site) -> Seconds | None:
+    return Seconds(site.placement_seconds) if site.placement_seconds else None
 
 
 @command(app, "rm")

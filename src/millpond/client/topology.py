@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from millpond.client.http import Api, segment
-from millpond.wire.cache import Site, SiteChange
+from millpond.wire.cache import Site, SiteChange, SitePlacements
 from millpond.wire.rate_limits import RateLimitPut
 from millpond.wire.topology import CachesSummary, Link, LinkPut, SiteDetail, Topology, VolumeUsage
 
@@ -27,6 +27,11 @@ def limit_site(api: Api, name: str, limit: RateLimitPut) -> Site:
 
 def unlimit_site(api: Api, name: str) -> None:
     api.request("DELETE", f"/sites/{segment(name)}/limit")
+
+
+def let_placements_last(api: Api, name: str, seconds: int | None) -> Site:
+    """Set how long jobs at the site go on while their agent cannot reach the server; None: as for all sites."""
+    return api.send("PUT", f"/sites/{segment(name)}/placements", Site, SitePlacements(seconds=seconds), idempotent=True)
 
 
 def remove_site(api: Api, name: str) -> None:

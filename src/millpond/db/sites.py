@@ -51,6 +51,16 @@ def put_limit(tx: Connection, site_id: str, limit: RateLimit | None) -> None:
     tx.execute(site.update().where(site.c.id == site_id).values(rate_limit=to_document(limit) if limit else None))
 
 
+def put_placement_seconds(tx: Connection, site_id: str, seconds: int | None) -> None:
+    tx.execute(site.update().where(site.c.id == site_id).values(placement_seconds=seconds))
+
+
+def placement_seconds(tx: Connection, site_id: str) -> int | None:
+    """How long placements last there; None where nobody has said it."""
+    found: int | None = tx.scalar(select(site.c.placement_seconds).where(site.c.id == site_id))
+    return found
+
+
 def limits(tx: Connection) -> Mapping[str, RateLimit]:
     """By the ids of sites, of those that have one."""
     query = select(site.c.id, site.c.rate_limit).where(site.c.rate_limit.is_not(None))
@@ -117,4 +127,5 @@ def _site(row: Row[Any]) -> Site:
         address=row.address,
         limit=limit,
         serving=Serving(row.serving_host, row.serving_tls_cert, row.serving_tls_key) if row.serving_host else None,
+        placement_seconds=row.placement_seconds,
     )

@@ -32,6 +32,8 @@ class Site:
     limit: RateLimit | None = None
     # None: on their own machine only.
     serving: Serving | None = None
+    # How long jobs go on there while their agent cannot reach the server; None: as the server says for all.
+    placement_seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

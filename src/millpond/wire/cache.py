@@ -26,6 +26,8 @@ class Site(Response):
     address: str | None = None
     # How fast all that comes there and goes from there may be; null: without limit.
     limit: RateLimit | None = None
+    # How long jobs go on there while their agent cannot reach the server; null: as for all sites.
+    placement_seconds: int | None = None
 
 
 class SiteCreate(Request):
@@ -36,6 +38,12 @@ class SiteChange(Request):
     """`address`: where agents of other sites fetch cached commits, as `host:port`; null: nowhere."""
 
     address: str | None = Field(default=None, max_length=300)
+
+
+class SitePlacements(Request):
+    """`seconds`: how long jobs go on while their agent cannot reach the server; null: as for all sites."""
+
+    seconds: int | None = None
 
 
 class VolumeLimit(Response):

@@ -4050,6 +4050,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sites/{site}/placements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Let Placements Last
+         * @description Set how long jobs placed from now on go on while their agent cannot reach the server.
+         */
+        put: operations["let_placements_last"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/templates": {
         parameters: {
             query?: never;
@@ -11467,6 +11487,8 @@ export interface components {
             limit?: components["schemas"]["RateLimit"] | null;
             /** Name */
             name: string;
+            /** Placement Seconds */
+            placement_seconds?: number | null;
             /** Volumes */
             volumes: number;
         };
@@ -11492,6 +11514,14 @@ export interface components {
             site: components["schemas"]["Site"];
             /** Volumes */
             volumes: string[];
+        };
+        /**
+         * SitePlacements
+         * @description `seconds`: how long jobs go on while their agent cannot reach the server; null: as for all sites.
+         */
+        SitePlacements: {
+            /** Seconds */
+            seconds?: number | null;
         };
         /**
          * Skipped
@@ -21856,6 +21886,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    let_placements_last: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                site: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SitePlacements"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Site"];
+                };
             };
             /** @description A problem */
             default: {

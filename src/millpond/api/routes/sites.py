@@ -55,6 +55,12 @@ def unlimit_site(site: str, actor: SiteAdmin, deps: DepsOf) -> None:
     rate_limits.limit_site(deps, actor, site, None)
 
 
+@router.put("/sites/{site}/placements")
+def let_placements_last(site: str, body: wire.SitePlacements, actor: SiteAdmin, deps: DepsOf) -> wire.Site:
+    """Set how long jobs placed from now on go on while their agent cannot reach the server."""
+    return shapes.site(sites.let_placements_last(deps, actor, site, body.seconds), deps.clock.now())
+
+
 @router.get("/links")
 def list_links(actor: SignedIn, deps: DepsOf) -> Page[Link]:
     """Those somebody spoke of and those something was measured over, all of them at once."""

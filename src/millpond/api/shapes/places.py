@@ -28,6 +28,7 @@ def site(counts: SiteCounts, now: datetime) -> cache.Site:
     return cache.Site(
         id=found.id, name=found.name, created_at=found.created_at, computes=counts.computes, volumes=counts.volumes,
         address=found.address, limit=rate_limits.RateLimit.model_validate(limit) if limit else None,
+        placement_seconds=found.placement_seconds,
     )  # fmt: skip
 
 

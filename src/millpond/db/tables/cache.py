@@ -33,6 +33,8 @@ site = Table(
     Column("serving_host", String(200), nullable=True),
     Column("serving_tls_cert", String(1000), nullable=True),
     Column("serving_tls_key", String(1000), nullable=True),
+    # How long placements last without word from the server; null: as the settings say.
+    Column("placement_seconds", Integer, nullable=True),
 )
 
 volume = Table(

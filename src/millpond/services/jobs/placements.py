@@ -12,7 +12,7 @@ from logging import getLogger
 
 from sqlalchemy import Connection
 
-from millpond.db import jobs, placements, templates, tokens
+from millpond.db import jobs, placements, sites, templates, tokens
 from millpond.db.caches import CachedView
 from millpond.db.placements import Renewal
 from millpond.decide import job_life
@@ -89,7 +89,8 @@ def start(
     job = job_life.take_environment(job, build) if build else job
     found = job_data.bring(tx, job, volumes, now)
     cache_uses.count_placed(tx, job, found, now)
-    placement = _new_placement(chosen, job, agent_id, deps.settings.placement_seconds, now)
+    seconds = sites.placement_seconds(tx, compute.site_id) or deps.settings.placement_seconds
+    placement = _new_placement(chosen, job, agent_id, seconds, now)
     placements.insert(tx, placement)
     tokens.insert(tx, _new_token(placement, now), hash=hash_secret(secret_of(deps.secret, placement.id)))
     after = job_life.place(

@@ -133,7 +133,8 @@ def _silence(deps: Deps, tx: Connection, job: Job) -> list[str]:
     after = f"in about {format_seconds(left)}" if left > 0 else "within moments"
     return [
         f"The agent of {agent.compute} has been silent for {format_seconds(silent)}; the job may still run there. "
-        f"If the agent stays away, the job ends by itself and is placed again {after}."
+        f"If the agent stays away, the job ends by itself and is placed again {after}: placements at site {agent.site} "
+        f"last {format_seconds(placement.valid_seconds)} without word from the server."
     ]
 
 

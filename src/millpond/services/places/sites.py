@@ -13,11 +13,16 @@ from millpond.model.address import HostPort
 from millpond.model.ids import new_id
 from millpond.model.names import check_name
 from millpond.model.people import Actor
+from millpond.model.quantity import format_seconds
 from millpond.model.topology import LAKE
 from millpond.model.volume import Site
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.people import access, audit
+
+# Long enough for an agent that waits for an answer to hear of the server in time; and so that a machine which is gone
+# for good does not keep its jobs for ever.
+PLACEMENT_SECONDS = (60, 30 * 86_400)
 
 
 def create(deps: Deps, actor: Actor, name: str) -> SiteCounts:
@@ -74,6 +79,27 @@ def change(deps: Deps, actor: Actor, name: str, *, address: str | None) -> SiteC
         found = get(tx, name)
     deps.events.wake("agents")
     return found
+
+
+def let_placements_last(deps: Deps, actor: Actor, name: str, seconds: int | None) -> SiteCounts:
+    """Set how long jobs go on at a site while their agent cannot reach the server; None: as for all sites.
+
+    It holds for jobs that are placed from now on: those that run were told otherwise.
+    """
+    least, most = PLACEMENT_SECONDS
+    if seconds is not None and not least <= seconds <= most:
+        raise BadRequest(
+            f"Placements must last between {format_seconds(least)} and {format_seconds(most)}, "
+            f"not {format_seconds(seconds)}.",
+            hint=f"For example: mill site set {name} --placements-last 24h",
+        )
+    now = deps.clock.now()
+    with deps.db.write() as tx:
+        site = find(tx, name)
+        sites.put_placement_seconds(tx, site.id, seconds)
+        said = {"placements_last": format_seconds(seconds) if seconds else "default"}
+        audit.record(tx, now=now, actor=actor, action="site.change", subject=name, details=said)
+        return get(tx, name)
 
 
 def get(tx: Connection, name: str) -> SiteCounts:

@@ -153,3 +153,4 @@ def test_why_tells_that_the_agent_of_a_job_is_silent_and_what_follows(world: Wor
     said = world.why(job.id)[-1]
     assert said.startswith("The agent of local has been silent for 2 m")
     assert "the job ends by itself and is placed again in about" in said
+    assert "placements at site local last 10 m without word from the server" in said

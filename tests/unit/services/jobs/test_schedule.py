@@ -7,6 +7,7 @@ import pytest
 
 from millpond.db import datasets, leases, placements, scheduling
 from millpond.decide.scheduling.bursts import Burst
+from millpond.errors import BadRequest
 from millpond.model.cached_state import CachedState
 from millpond.model.dataset import DatasetKind
 from millpond.model.job import JobState
@@ -20,6 +21,7 @@ from millpond.services.jobs.loaded import Loaded, load
 from millpond.services.jobs.placements import runs_out_after, secret_of
 from millpond.services.jobs.plan_input import PlanInput, plan_input
 from millpond.services.people import projects, tokens
+from millpond.services.places import sites
 from millpond.services.unchanged_since import Unchanged
 from millpond.testing.builders_work import GB, add_agent, add_commit, observed
 from millpond.wire.observed import Capabilities, FillSeen, NodeFacts, PlacementSeen
@@ -182,6 +184,21 @@ def test_a_silent_agent_keeps_its_jobs_until_they_have_certainly_ended(world: Wo
     after = world.job(job.id)
     assert after.status.state is JobState.QUEUED
     assert any("Compute local has been silent since 12:00:00 UTC" in reason for reason in after.status.reasons)
+
+
+def test_placements_last_as_long_as_their_site_says(world: World) -> None:
+    sites.let_placements_last(world.deps, SYSTEM, "local", 86_400)
+    job, desired = world.placed()
+    assert desired.valid_seconds == 86_400
+    world.sync(PlacementSeen(id=desired.id, state="running", started_at=world.clock.now()))
+    sites.let_placements_last(world.deps, SYSTEM, "local", None)  # for those that come
+    for seconds, state in ((86_000, JobState.RUNNING), (4000, JobState.QUEUED)):
+        world.clock.advance(seconds)
+        world.schedule()
+        assert world.job(job.id).status.state is state
+    for wrong in (0, 59, -5, 31 * 86_400):
+        with pytest.raises(BadRequest, match="between 1 m and 30 d"):
+            sites.let_placements_last(world.deps, SYSTEM, "local", wrong)
 
 
 @pytest.mark.parametrize("hour", [3600, -3600])
