@@ -20,6 +20,10 @@ def volume(name: str, speed: float | None = None, price: float = 0.0, obstacle: 
     return FillWay(name, f"volume {name}", speed, price, obstacle)
 
 
+def filling(name: str, speed: float, whole_in: float) -> FillWay:
+    return FillWay(name, f"volume {name}", speed, whole_in=whole_in)
+
+
 @dataclass(frozen=True)
 class Scenario:
     name: str
@@ -60,6 +64,27 @@ SCENARIOS = [
         (volume("west", 100 * MB), volume("east", 100 * MB)),
         "east",
         ("volume east", "the lake", "volume west"),
+    ),
+    Scenario(
+        "a fill under way is followed, though the lake would be as quick",
+        lake(100 * MB),
+        (filling("west", 1000 * MB, whole_in=110.0),),
+        "west",
+        ("volume west: 10.0 GB in about 1 m 50 s at 1.0 GB/s, as it is filled there", "not from the lake"),
+    ),
+    Scenario(
+        "… but not if it takes much longer",
+        lake(100 * MB),
+        (filling("west", 1000 * MB, whole_in=130.0),),
+        "lake",
+        ("fetched from the lake", "not from volume west: 10.0 GB in about 2 m 10 s"),
+    ),
+    Scenario(
+        "a whole volume before one that is filled",
+        lake(100 * MB),
+        (filling("west", 1000 * MB, whole_in=20.0), volume("east", 1000 * MB)),
+        "east",
+        ("volume east", "not from the lake", "not from volume west"),
     ),
     Scenario(
         "money counts: ten gigabytes at 0.09 cost as much as 54 minutes",

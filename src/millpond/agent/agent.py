@@ -24,7 +24,7 @@ from millpond.agent.measuring import Measuring
 from millpond.agent.outcome import SaveOutputs
 from millpond.agent.peers.grants import Shared
 from millpond.agent.peers.identity import load_identity
-from millpond.agent.peers.serving import PeerServer
+from millpond.agent.peers.serving import Offered, PeerServer
 from millpond.agent.placement import FetchCode, PlacementWorld
 from millpond.agent.placements import Placements
 from millpond.agent.server import Server
@@ -96,7 +96,7 @@ class Agent:
         self._volumes = Volumes(state_dir, self._changed, tools.isolation)
         self._kept_outputs = KeptOutputs(state_dir / "outputs")
         self._fills = Fills(self._volumes, tools.source_of, self._kept_outputs, self._changed)
-        self._peers = PeerServer(tools.listen, load_identity(state_dir), self._published) if tools.listen else None
+        self._peers = PeerServer(tools.listen, load_identity(state_dir), self._offered) if tools.listen else None
         self._measuring = Measuring(self._volumes, self._changed)
         self._pointing = Pointing(self._volumes)
         self._trials = Trials(self._volumes, tools.run_trial)
@@ -263,10 +263,14 @@ class Agent:
         if waited and unchanged and boot_time() < asked + UNCHANGED_SECONDS and not self._fills.are_going_on:
             await self._pause(UNCHANGED_SECONDS, wake=True)
 
-    def _published(self, shared: Shared) -> Path | None:
+    def _offered(self, shared: Shared) -> Offered | None:
         volume = self._volumes.healthy(shared.volume_id)
-        path = volume.commit(shared.place) if volume is not None else None
-        return path if path is not None and path.is_dir() else None
+        if volume is None:
+            return None
+        growing = self._fills.under_way(shared.volume_id, shared.place)
+        # Looked for after what is under way: it may be published in between, and never the other way round.
+        path = volume.commit(shared.place)
+        return Offered(path) if path.is_dir() else growing
 
     def _changed(self) -> None:
         """Wake the exchange, and placements that may be waiting for this change."""

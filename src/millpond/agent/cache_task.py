@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from millpond.lake.transfer import Moved
@@ -55,6 +56,8 @@ class Work:
         self.task: asyncio.Task[None] | None = None
         # It was begun and met a full disk, as quotas do that show no number: trying again may fetch much for nothing.
         self.ran_full = False
+        # What is being made, once it is begun.
+        self.tree: Path | None = None
         self._changed = changed
         self._woken = asyncio.Event()
         self.seen = self._told(_UNDER_WAY[desired.want])
@@ -71,6 +74,10 @@ class Work:
     @property
     def is_going_on(self) -> bool:
         return self.task is not None and not self.task.done()
+
+    @property
+    def is_filling(self) -> bool:
+        return self.desired.want == "present" and self.is_going_on and not self.cancelled.is_set()
 
     def cancel(self) -> None:
         self.cancelled.set()

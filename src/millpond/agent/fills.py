@@ -9,12 +9,14 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
+from pathlib import Path
 
 from millpond.agent.cache_task import Work, reported
 from millpond.agent.keeper.clock import boot_time
 from millpond.agent.kept_outputs import KeptOutputs
 from millpond.agent.leftovers import Tidying
 from millpond.agent.peers.receiving import Peer, PeerFiles
+from millpond.agent.peers.serving import Offered
 from millpond.agent.threads import in_thread
 from millpond.agent.volumes import Volumes, sentence
 from millpond.errors import DiskFull, MillError, VolumeProblem
@@ -31,6 +33,7 @@ from millpond.volumes.disk_space import Needed, NoRoomYet, RoomWatch, check_room
 from millpond.volumes.evict import evict
 from millpond.volumes.fill import FillCancelled, fill
 from millpond.volumes.source_tally import SourceTally
+from millpond.volumes.source_watch import SourceWatch
 from millpond.volumes.verify import Checked, verify
 from millpond.volumes.volume import CacheVolume, CommitPlace
 from millpond.wire.desired import DesiredFill, DesiredPeer, DesiredVolume
@@ -81,6 +84,13 @@ class Fills:
 
     def seen(self) -> list[FillSeen]:
         return [work.seen for work in self._works.values()]
+
+    def under_way(self, volume_id: str, place: CommitPlace) -> Offered | None:
+        """The tree of a fill that is being made, and how far it is; None for none. Asked by other threads."""
+        for work in list(self._works.values()):
+            if work.place == place and work.desired.volume_id == volume_id and work.is_filling:
+                return Offered(work.tree or Path(), work.seen.done_bytes)
+        return None
 
     def leftover_bytes(self, volume_id: str) -> int:
         """Bytes left there by evicted commits."""
@@ -155,6 +165,7 @@ class Fills:
             if processes_for(wanted.files):
                 self._nursery.warm()
             attempt = await self._begin_attempt(work, volume)
+            work.tree = attempt.tree
             needed = Needed(wanted.needed_bytes, wanted.needed_inodes, wanted.reserve_bytes, wanted.reserve_inodes)
             await self._check_room(attempt, needed)
             tally = SourceTally()
@@ -165,8 +176,7 @@ class Fills:
                 bases = [*self._bases(wanted, volume, stack), *self._copies(wanted, source)]
                 await self._volumes.set_apart(volume.id, wanted.project_id)
                 made_here = await in_thread(partial(self._kept_outputs.find, wanted.project))
-                named = wanted.peer
-                peer = stack.enter_context(PeerFiles(_peer(wanted, named), tally)) if named is not None else None
+                peer = stack.enter_context(_peer(wanted, wanted.peer, tally)) if wanted.peer else None
                 beside = partial(fill, bases=bases, made_here=made_here, peer=peer, tally=tally)
                 make = partial(beside, progress=progress, kept=self._pages, nursery=self._nursery)
                 filled = await in_thread(partial(make, attempt, wanted.tree, source))
@@ -177,6 +187,7 @@ class Fills:
             done_bytes=wanted.bytes,
             done_files=wanted.files,
             sources=reported(filled.given),
+            followed=peer is not None and peer.has_waited,
             seconds=time.monotonic() - started,
         )
 
@@ -226,7 +237,9 @@ class Fills:
         elsewhere = self._volumes.healthy(wanted.source) if wanted.source and wanted.peer is None else None
         if elsewhere is not None:
             place = CommitPlace(wanted.project_id, wanted.dataset_id, wanted.commit_id)
-            yield BaseTree(elsewhere.commit(place), wanted.tree, pages, SourceKey(SourceKind.MOUNT, elsewhere.id))
+            source = SourceKey(SourceKind.MOUNT, elsewhere.id)
+            watch = _watch(wanted, str(elsewhere.root))
+            yield BaseTree(elsewhere.commit(place), wanted.tree, pages, source, watch)
 
     async def _begin_attempt(self, work: Work, volume: CacheVolume) -> FillAttempt:
         """Raises FillCancelled without contact to the server for so long that another agent may be at work.
@@ -255,15 +268,14 @@ class Fills:
         return {work.desired.attempt for work in works}
 
 
-def _peer(wanted: DesiredFill, named: DesiredPeer) -> Peer:
-    return Peer(
-        address=HostPort.parse(named.address),
-        fingerprint=named.fingerprint,
-        token=named.token,
-        expected=named.bytes_per_second,
-        lake=named.lake_bytes_per_second,
-        volume=wanted.source or "",
-    )
+def _peer(wanted: DesiredFill, named: DesiredPeer, tally: SourceTally) -> PeerFiles:
+    address = HostPort.parse(named.address)
+    peer = Peer(address, named.fingerprint, named.token, volume=wanted.source or "")
+    return PeerFiles(peer, tally, _watch(wanted, named.address))
+
+
+def _watch(wanted: DesiredFill, name: str) -> SourceWatch:
+    return SourceWatch(wanted.source_bytes_per_second, wanted.lake_bytes_per_second, name=name)
 
 
 def _written(given: Mapping[SourceKey, Given]) -> str:

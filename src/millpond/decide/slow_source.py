@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from millpond.model.quantity import format_rate
+from millpond.model.quantity import format_rate, format_seconds
 
 # So much slower than expected counts as wrong.
 FACTOR = 3.0
 # Before that, a rate tells more of the first connection than of the line.
 LEAST_SECONDS = 3.0
+# A source of which nobody knows how fast it should be is left when nothing came for so long.
+SILENT_SECONDS = 10.0
 
 
 def why_too_slow(
     received_bytes: int, seconds: float, *, expected: float | None, lake: float | None = None
 ) -> str | None:
-    """The reason to fetch the rest from the lake; None to go on. Rates are in bytes per second, None if unknown."""
-    if expected is None or seconds < LEAST_SECONDS:
+    """The reason to fetch the rest from the lake; None to go on. Rates are in bytes per second, None if unknown.
+
+    `received_bytes` came in the last `seconds`.
+    """
+    if expected is None:
+        is_silent = received_bytes == 0 and seconds >= SILENT_SECONDS
+        return f"nothing came for {format_seconds(seconds)}" if is_silent else None
+    if seconds < LEAST_SECONDS:
         return None
     rate = received_bytes / seconds
     if rate * FACTOR >= expected or (lake is not None and rate >= lake):

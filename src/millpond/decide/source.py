@@ -1,4 +1,4 @@
-"""Chooses where a fill fetches from: the lake, or a mounted volume of another site that has the commit.
+"""Chooses where a fill fetches from: the lake, or a volume of another site that has the commit or is just getting it.
 
 Time and money are combined: an hour of filling is worth a price. The cheapest source wins; without better
 knowledge it is the lake, which has everything.
@@ -15,6 +15,9 @@ from millpond.model.topology import LAKE
 
 _HOUR = 3600.0
 _GB = 10**9
+# So much more than the lake may a source cost that is being filled itself: bytes that are fetched twice burden the line
+# of the lake, for whoever came first as well.
+_FOLLOWING = 1.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,8 @@ class FillWay:
     price_per_gb: float = 0.0
     # None when the filling agent can read it; else why not.
     obstacle: str | None = None
+    # Of a volume that is being filled itself: in how many seconds it will be whole. None: it is.
+    whole_in: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,8 @@ class FillSource:
 
     id: str
     reasons: tuple[str, ...]
+    # It is being filled itself: what it has so far is taken, and the rest as it comes there.
+    is_followed: bool = False
 
     @property
     def is_lake(self) -> bool:
@@ -50,17 +57,22 @@ def choose_source(
     best = ranked[0] if ranked else None
     takes_lake = best is None or (
         lake.bytes_per_second is not None
-        and _cost(lake, missing_bytes, fill_price) <= _cost(best, missing_bytes, fill_price)
+        and _cost(lake, missing_bytes, fill_price) * (1.0 if best.whole_in is None else _FOLLOWING)
+        <= _cost(best, missing_bytes, fill_price)
     )
     chosen = lake if takes_lake or best is None else best
     others = [way for way in (lake, *sorted(volumes, key=lambda way: way.name)) if way is not chosen]
     first = f"fetched from {chosen.name}: {_described(chosen, missing_bytes)}"
-    return FillSource(chosen.id, (first, *(f"not from {way.name}: {_described(way, missing_bytes)}" for way in others)))
+    reasons = (first, *(f"not from {way.name}: {_described(way, missing_bytes)}" for way in others))
+    return FillSource(chosen.id, reasons, is_followed=chosen.whole_in is not None)
 
 
 def _cost(way: FillWay, missing_bytes: int, fill_price: float) -> float:
-    seconds = expected_seconds(missing_bytes, way.bytes_per_second) or 0.0
-    return fill_price * seconds / _HOUR + way.price_per_gb * missing_bytes / _GB
+    return fill_price * _seconds(way, missing_bytes) / _HOUR + way.price_per_gb * missing_bytes / _GB
+
+
+def _seconds(way: FillWay, missing_bytes: int) -> float:
+    return max(expected_seconds(missing_bytes, way.bytes_per_second) or 0.0, way.whole_in or 0.0)
 
 
 def _described(way: FillWay, missing_bytes: int) -> str:
@@ -68,7 +80,8 @@ def _described(way: FillWay, missing_bytes: int) -> str:
         return way.obstacle
     if not way.bytes_per_second:
         return "its speed has not been measured yet"
-    seconds = expected_seconds(missing_bytes, way.bytes_per_second) or 0.0
+    seconds = _seconds(way, missing_bytes)
     words = f"{format_bytes(missing_bytes)} in about {format_seconds(seconds)} at {format_rate(way.bytes_per_second)}"
     price = way.price_per_gb * missing_bytes / _GB
-    return f"{words}, for {price:.2f}" if price else words
+    words += f", for {price:.2f}" if price else ""
+    return words if way.whole_in is None else f"{words}, as it is filled there"

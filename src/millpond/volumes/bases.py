@@ -16,6 +16,7 @@ from millpond.lake.pages import Row
 from millpond.lake.reader import KeptPages, PageSource, TreeReader
 from millpond.model.fill_source import VOLUME_KEY, SourceKey
 from millpond.model.tree import Kind, TreeChange
+from millpond.volumes.source_watch import SourceWatch
 
 log = logging.getLogger(__name__)
 
@@ -39,14 +40,17 @@ class BaseTree:
     tree: str
     pages: PageSource
     source: SourceKey = VOLUME_KEY
+    # Of another volume: told of all that is read there.
+    watch: SourceWatch | None = None
 
 
 class Base:
     """Where a base has the content of an entry: at the same path, or where it was before it was moved."""
 
-    def __init__(self, directory: int, changes: Iterator[TreeChange], source: SourceKey = VOLUME_KEY) -> None:
+    def __init__(self, directory: int, changes: Iterator[TreeChange], base: BaseTree) -> None:
         self.directory = directory
-        self.source = source
+        self.source = base.source
+        self.watch = base.watch
         # None if there are more than were looked at.
         self.differences: int | None = None
         self._later = changes

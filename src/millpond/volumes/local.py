@@ -97,7 +97,7 @@ class LocalFiles:
         self._linkers: Linkers | None = None
         self._older = [fd for path in older if (fd := self._open(path)) is not None]
         self._bases = [
-            Base(directory, changes_since(source, base, root), base.source)
+            Base(directory, changes_since(source, base, root), base)
             for base in bases
             if (directory := self._open(base.path)) is not None
         ]
@@ -209,7 +209,7 @@ class _Plan:
         for base, paths in self.bases:
             path = paths[number]
             if path is not None:
-                yield ReusableFile(base.directory, path, source=base.source)
+                yield ReusableFile(base.directory, path, source=base.source, watch=base.watch)
         path, kind, *_ = self.rows[number]
         if kind in FILES:
             for directory in self.older:

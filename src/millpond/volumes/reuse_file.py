@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from millpond.errors import Corrupt
@@ -14,6 +15,7 @@ from millpond.lake.target import CACHED_MTIME_NS, Target
 from millpond.model.fill_source import DISK_KEY, VOLUME_KEY, SourceKey
 from millpond.model.tree import Content, Entry, Kind
 from millpond.volumes.reflink import clone
+from millpond.volumes.source_watch import SourceGivenUp, SourceWatch
 
 _BLOCK = 1 << 20
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -34,6 +36,7 @@ class ReusableFile(NamedTuple):
     # It was checked before it was published; otherwise its content is read.
     is_trusted: bool = True
     source: SourceKey = VOLUME_KEY
+    watch: SourceWatch | None = None
 
 
 def is_taken(candidate: ReusableFile, row: Row, into: Target) -> bool:
@@ -84,16 +87,16 @@ def _looks_right(candidate: ReusableFile, row: Row) -> bool:
 
 def _take(candidate: ReusableFile, row: Row, into: Target) -> bool:
     """Link the file; where that is not possible, copy it. What lies elsewhere is always copied, and checked."""
-    directory, path, is_trusted, source = candidate
-    if source != VOLUME_KEY:
-        return _copy(directory, path, entry_of(row), into, may_share=False)
+    directory, path, is_trusted, *_ = candidate
+    if candidate.source != VOLUME_KEY:
+        return _copy_checked(candidate, entry_of(row), into)
     if not is_trusted and not is_content(directory, path, entry_of(row)):
         return False
     return into.link_file(row[0], path, directory) or _copy(directory, path, entry_of(row), into)
 
 
-def _copy(directory: int, path: bytes, entry: Entry, into: Target, *, may_share: bool = True) -> bool:
-    """A copy that shares its blocks, where it may and the file system can do that; otherwise one of its own.
+def _copy(directory: int, path: bytes, entry: Entry, into: Target) -> bool:
+    """A copy that shares its blocks, where the file system can do that; otherwise one of its own.
 
     Of that every byte passes through here, so it is checked; external entries name no digest to check against.
     """
@@ -103,7 +106,7 @@ def _copy(directory: int, path: bytes, entry: Entry, into: Target, *, may_share:
         return False
 
     def write(target: int) -> None:
-        if may_share and clone(descriptor, target):
+        if clone(descriptor, target):
             return
         if entry.content != Content.EXTERNAL and not is_content(directory, path, entry):
             raise Corrupt("What the volume has is damaged.")
@@ -119,21 +122,30 @@ def _copy(directory: int, path: bytes, entry: Entry, into: Target, *, may_share:
 
 
 def _copy_checked(candidate: ReusableFile, entry: Entry, into: Target) -> bool:
-    """A copy whose bytes are checked while they are written: the file may change under whoever reads it twice."""
+    """A copy whose bytes are checked while they are written: the file may change under whoever reads it twice.
+
+    External entries name no digest to check against. False also for a source that gives too slowly.
+    """
+    watch = candidate.watch or SourceWatch()
+    if watch.given_up is not None:
+        return False
     try:
-        descriptor = os.open(candidate.path, _OPEN)
+        descriptor = os.open(
+            candidate.path, _OPEN, dir_fd=None if candidate.directory == NO_DIRECTORY else candidate.directory
+        )
     except OSError:
         return False
 
     def write(target: int) -> None:
-        written = _told(_blocks(descriptor), lambda block: write_all(target, block))
+        written = _told(_told(_readable(descriptor), lambda block: watch.take(len(block))), partial(write_all, target))
         found = entry_of_stream(entry.path, entry.size, written, lambda digest, data: None)
-        if found.digest != entry.digest:
-            raise Corrupt("What the job had made is not what it committed.")
+        if entry.content != Content.EXTERNAL and found.digest != entry.digest:
+            raise Corrupt("It has other bytes than the commit.")
 
     try:
-        into.make_file(entry.path, entry.kind, write)
-    except Corrupt:
+        with watch.asking():
+            into.make_file(entry.path, entry.kind, write)
+    except (Corrupt, SourceGivenUp):
         return False
     finally:
         os.close(descriptor)
@@ -157,6 +169,14 @@ def _told(blocks: Iterator[bytes], tell: Callable[[bytes], None]) -> Iterator[by
     for block in blocks:
         tell(block)
         yield block
+
+
+def _readable(descriptor: int) -> Iterator[bytes]:
+    """The blocks of a file. Corrupt if it cannot be read: no fault of whoever writes."""
+    try:
+        yield from _blocks(descriptor)
+    except OSError as error:
+        raise Corrupt(f"It cannot be read: {error.strerror}.") from error
 
 
 def _blocks(descriptor: int) -> Iterator[bytes]:

@@ -59,20 +59,15 @@ class Base(Response):
 
 
 class DesiredPeer(Response):
-    """The agent of another site that sends the commit from its volume, to whoever shows the token, once.
-
-    Rates are in bytes per second: what is expected from there, and from the lake.
-    """
+    """The agent of another site that sends the commit from its volume, to whoever shows the token, once."""
 
     address: str
     fingerprint: str
     token: str
-    bytes_per_second: float | None = None
-    lake_bytes_per_second: float | None = None
 
 
 class DesiredGrant(Response):
-    """Send this published commit to the one agent that shows the token, of which this is the SHA-256."""
+    """Send this commit, as far as it is there, to the one agent that shows the token, of which this is the SHA-256."""
 
     token_sha256: str
     volume_id: str
@@ -111,7 +106,10 @@ class DesiredFill(Response):
     # A volume of another site that has the commit: what cannot be linked is copied from there, what is missing or
     # wrong there comes from the lake.
     source: str | None = None
-    # How its files come from that volume, if it is not mounted here.
+    # What is expected from there and from the lake: much slower than that, the rest comes from the lake.
+    source_bytes_per_second: float | None = None
+    lake_bytes_per_second: float | None = None
+    # How its files come from that volume, if it is not mounted here, or being filled itself.
     peer: DesiredPeer | None = None
 
 

@@ -149,6 +149,8 @@ class FillSeen(Request):
     # What each source has given to this attempt, and how long it took: final with `ready`.
     sources: list[SourceSeen] = []
     seconds: float = 0.0
+    # It waited for a source that was being filled itself: how long it took tells nothing of the way from there.
+    followed: bool = False
     # Of a fill under way: what came in its last seconds, and how many these were. An outage before does not count.
     recent_bytes: int = 0
     recent_files: int = 0

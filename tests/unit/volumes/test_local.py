@@ -7,6 +7,7 @@ import os
 import random
 import threading
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from millpond.volumes.attempt import begin_attempt
 from millpond.volumes.bases import BaseTree
 from millpond.volumes.fill import FillCancelled, Filled, fill
 from millpond.volumes.kept_pages import KeptSource
+from millpond.volumes.source_watch import SourceWatch
 from millpond.volumes.volume import CacheVolume, CommitPlace, adopt
 
 V1, V2 = (CommitPlace("project", "dataset", letter * 64) for letter in "12")
@@ -196,6 +198,16 @@ def test_what_is_damaged_elsewhere_comes_from_the_lake(world: World) -> None:
     filled = world.fill(V2, world.trees[0], elsewhere)
     assert read_things(world.volume.commit(V2)) == sorted(BEFORE, key=lambda thing: thing.path)
     assert filled.gave(SourceKind.MOUNT).files == len(BEFORE) - 1
+    assert filled.gave(SourceKind.LAKE).bytes > 0
+
+
+def test_a_commit_elsewhere_that_comes_much_too_slowly_is_left(world: World) -> None:
+    watch = SourceWatch(expected=1e9, lake=1e8, clock=count(step=2.0).__next__)
+    elsewhere = BaseTree(world.volume.commit(V1), world.trees[0], world.lake, ELSEWHERE, watch)
+    filled = world.fill(V2, world.trees[0], elsewhere)
+    assert read_things(world.volume.commit(V2)) == sorted(BEFORE, key=lambda thing: thing.path)
+    assert (watch.given_up or "").startswith("It is too slow: ")
+    assert 0 < filled.gave(SourceKind.MOUNT).files < len(BEFORE), "what had come by then is kept"
     assert filled.gave(SourceKind.LAKE).bytes > 0
 
 

@@ -11,8 +11,9 @@ MAGIC = b"MILLPEER1"
 # What a greeting shows: a grant, which opens a session once, or the session that it opened.
 GRANT, SESSION = b"g", b"s"
 ACCEPTED, REFUSED = b"+", b"-"
-# Of each file of a list: its bytes follow, or it is not there as it should be.
-PRESENT, ABSENT = b"+", b"-"
+# Of each file of a list: its bytes follow, or it is not there as it should be, or not yet: how many bytes of the commit
+# are there follows, and then another of the three.
+PRESENT, ABSENT, LATER = b"+", b"-", b"."
 MOST_FILES = 2048
 MOST_PATH = 4096
 MOST_WORDS = 1000
@@ -21,6 +22,7 @@ BLOCK = 1 << 18
 _LENGTH = struct.Struct(">H")
 _COUNT = struct.Struct(">I")
 _RANGE = struct.Struct(">QQ")
+_REACHED = struct.Struct(">Q")
 
 
 class WantedFile(NamedTuple):
@@ -65,6 +67,15 @@ def receive_list(connection: socket.socket) -> list[WantedFile] | None:
     if count > MOST_FILES:
         raise BrokenStream("A list is too long.")
     return [_wanted(connection) for _ in range(count)]
+
+
+def later(reached: int) -> bytes:
+    return LATER + _REACHED.pack(reached)
+
+
+def receive_reached(connection: socket.socket) -> int:
+    """What follows LATER."""
+    return int(_REACHED.unpack(exactly(connection, _REACHED.size))[0])
 
 
 def blocks(connection: socket.socket, size: int) -> Iterator[bytes]:

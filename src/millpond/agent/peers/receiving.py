@@ -6,7 +6,6 @@ sends what the commit does not hold.
 
 from __future__ import annotations
 
-import logging
 import socket
 import ssl
 import threading
@@ -21,7 +20,6 @@ from types import TracebackType
 from millpond.agent.peers import protocol
 from millpond.agent.peers.identity import calling_context, fingerprint_of
 from millpond.agent.peers.protocol import BrokenStream, WantedFile
-from millpond.decide.slow_source import why_too_slow
 from millpond.errors import Corrupt
 from millpond.lake.digests import digest_of
 from millpond.lake.pages import Row, entry_of
@@ -33,8 +31,7 @@ from millpond.model.tree import Content
 from millpond.volumes.bases import FILES
 from millpond.volumes.reuse_file import write_all
 from millpond.volumes.source_tally import SourceTally
-
-log = logging.getLogger(__name__)
+from millpond.volumes.source_watch import SourceGivenUp, SourceWatch
 
 CONNECTIONS = 4
 CONNECT_SECONDS = 5.0
@@ -49,16 +46,11 @@ _BATCH_FILES = 512
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Where to fetch one commit from. Rates in bytes per second: expected from there and from the lake.
-
-    `volume` is the id of the volume that the files come from.
-    """
+    """Where to fetch one commit from; `volume` is the id of the volume that has it."""
 
     address: HostPort
     fingerprint: str
     token: str
-    expected: float | None = None
-    lake: float | None = None
     volume: str = ""
 
 
@@ -66,19 +58,20 @@ class PeerFiles:
     """Makes files of a tree from what a peer sends, as `FetchOptions.local` says. Leave the block to close."""
 
     def __init__(
-        self, peer: Peer, tally: SourceTally | None = None, clock: Callable[[], float] = time.monotonic
+        self,
+        peer: Peer,
+        tally: SourceTally | None = None,
+        watch: SourceWatch | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`tally` is told of every file that came and was right."""
+        """`tally` is told of every file that came and was right; `watch` of all bytes, as they come."""
         self._tally = tally or SourceTally()
+        self._watch = watch or SourceWatch(name=str(peer.address))
         self._source = SourceKey(SourceKind.PEER, peer.volume)
-        # Why nothing more is asked of the peer; None while it is used.
-        self.given_up: str | None = None
         self._peer = peer
         self._clock = clock
-        self._began: float | None = None
-        self._received = 0
         self._session: str | None = None
-        self._lock, self._opening = threading.Lock(), threading.Lock()
+        self._opening = threading.Lock()
         self._own = threading.local()
         self._open: list[ssl.SSLSocket] = []
         self._into: Target | None = None
@@ -86,6 +79,16 @@ class PeerFiles:
         self._pool = ThreadPoolExecutor(CONNECTIONS, "peer")
         self._stack.callback(self._pool.shutdown, cancel_futures=True)
         self._stack.callback(self._close)
+
+    @property
+    def given_up(self) -> str | None:
+        """Why nothing more is asked of the peer; None while it is used."""
+        return self._watch.given_up
+
+    @property
+    def has_waited(self) -> bool:
+        """True if the peer was being filled itself, and was waited for."""
+        return self._watch.has_waited
 
     def __enter__(self) -> PeerFiles:
         return self
@@ -120,16 +123,23 @@ class PeerFiles:
         done = 0
         try:
             connection = self._connection()
-            protocol.send_list(connection, [WantedFile(row[0], 0, row[3]) for row in rows])
-            for row in rows:
-                if protocol.exactly(connection, 1) == protocol.PRESENT:
-                    self._write(connection, row, into)
-                else:
-                    absent.append(row)
-                done += 1
-        except (OSError, BrokenStream, Corrupt) as error:
+            with self._watch.asking():
+                protocol.send_list(connection, [WantedFile(row[0], 0, row[3]) for row in rows])
+                for row in rows:
+                    if self._is_there(connection):
+                        self._write(connection, row, into)
+                    else:
+                        absent.append(row)
+                    done += 1
+        except (OSError, BrokenStream, Corrupt, SourceGivenUp) as error:
             self._give_up(str(error))
         return [*absent, *rows[done:]]
+
+    def _is_there(self, connection: ssl.SSLSocket) -> bool:
+        """Wait until the peer has the next file, if it is being filled there."""
+        while (answer := protocol.exactly(connection, 1)) == protocol.LATER:
+            self._watch.wait(protocol.receive_reached(connection))
+        return answer == protocol.PRESENT
 
     def _write(self, connection: ssl.SSLSocket, row: Row, into: Target) -> None:
         path, kind, content, size, digest = row
@@ -151,24 +161,10 @@ class PeerFiles:
     def _counted(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
         for block in blocks:
             yield block
-            self._watch(len(block))
-
-    def _watch(self, received: int) -> None:
-        """Count bytes as they come; give the peer up if they come much too slowly."""
-        with self._lock:
-            now = self._clock()
-            self._began = now if self._began is None else self._began
-            self._received += received
-            slow = why_too_slow(self._received, now - self._began, expected=self._peer.expected, lake=self._peer.lake)
-        if slow is not None:
-            raise BrokenStream(f"It is too slow: {slow}.")
+            self._watch.take(len(block))
 
     def _give_up(self, why: str) -> None:
-        with self._lock:
-            if self.given_up is not None:
-                return
-            self.given_up = why
-        log.warning("peer given up, the rest comes from the lake: %s %s", self._peer.address, why)
+        self._watch.give_up(why)
         self._close()
 
     def _connection(self) -> ssl.SSLSocket:

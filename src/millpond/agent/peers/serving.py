@@ -1,4 +1,7 @@
-"""Serves published commits to agents of other sites, to each what the server has granted it and nothing else."""
+"""Serves commits to agents of other sites, to each what the server has granted it and nothing else.
+
+Of a commit that is still being filled, each file is sent as soon as it is whole.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,18 @@ import socket
 import ssl
 import stat
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from millpond.agent.peers import protocol
 from millpond.agent.peers.grants import Grants, Refused, Shared
 from millpond.agent.peers.identity import PeerIdentity, serving_context
 from millpond.agent.peers.protocol import BrokenStream, WantedFile
 from millpond.errors import SetupError
+from millpond.lake.target import CACHED_MTIME_NS
 from millpond.model.address import HostPort
 
 log = logging.getLogger(__name__)
@@ -29,8 +35,19 @@ MOST_THREADS = 64
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
-# Where a published commit lies; None while its volume is not well, or it was evicted.
-FindCommit = Callable[[Shared], Path | None]
+# A file that is not there yet is looked for so often.
+_LOOK_SECONDS = 0.1
+
+
+class Offered(NamedTuple):
+    """Where a commit lies; `reached` says how many of its bytes are there while it is being filled, else None."""
+
+    path: Path
+    reached: int | None = None
+
+
+# Where a commit lies; None while its volume is not well, or it is neither published nor being filled.
+FindCommit = Callable[[Shared], Offered | None]
 
 
 class PeerServer:
@@ -43,6 +60,7 @@ class PeerServer:
         self._context = serving_context(identity)
         self._slots = threading.BoundedSemaphore(MOST_THREADS)
         self._open: set[socket.socket] = set()
+        self._closed = threading.Event()
         try:
             self._listener = socket.create_server((listen.host, listen.port), backlog=MOST_THREADS)
         except OSError as error:
@@ -57,6 +75,7 @@ class PeerServer:
         self._grants.replace(granted)
 
     def close(self) -> None:
+        self._closed.set()
         for one in (self._listener, *list(self._open)):
             with suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
@@ -110,17 +129,21 @@ class PeerServer:
             self._grants.leave(session)
 
     def _send_all(self, connection: ssl.SSLSocket, shared: Shared, wanted: list[WantedFile]) -> None:
-        path = self._find(shared)
-        out = _Buffered(connection)
-        if path is None:
-            out.write(protocol.ABSENT * len(wanted))
-        else:
-            root = os.open(path, _DIRECTORY)
-            try:
-                for one in wanted:
-                    _send(out, root, one)
-            finally:
-                os.close(root)
+        out, left = _Buffered(connection), deque(wanted)
+        while left:
+            offered = self._find(shared)
+            is_growing = offered is not None and offered.reached is not None
+            with _opened_root(offered) as root:
+                while root is not None and left and _is_sent(out, root, left[0], finished=is_growing):
+                    left.popleft()
+            if left and offered is not None and offered.reached is not None:
+                out.write(protocol.later(offered.reached))
+                out.flush()
+                if self._closed.wait(_LOOK_SECONDS):
+                    return
+            elif left:
+                out.write(protocol.ABSENT)
+                left.popleft()
         out.flush()
 
 
@@ -143,11 +166,11 @@ class _Buffered:
         self._pieces, self._size = [], 0
 
 
-def _send(out: _Buffered, root: int, wanted: WantedFile) -> None:
-    with _opened(root, wanted) as descriptor:
+def _is_sent(out: _Buffered, root: int, wanted: WantedFile, *, finished: bool) -> bool:
+    """Send the file if it is there; with `finished` only one that nobody writes any more."""
+    with _opened(root, wanted, finished=finished) as descriptor:
         if descriptor is None:
-            out.write(protocol.ABSENT)
-            return
+            return False
         out.write(protocol.PRESENT)
         at, end = wanted.start, wanted.start + wanted.size
         while at < end:
@@ -156,11 +179,30 @@ def _send(out: _Buffered, root: int, wanted: WantedFile) -> None:
                 raise BrokenStream("A file became shorter while it was sent.")
             out.write(block)
             at += len(block)
+        return True
 
 
 @contextmanager
-def _opened(root: int, wanted: WantedFile) -> Iterator[int | None]:
-    """The file, if all of the range is there. Never through a link: a commit may hold links to anywhere."""
+def _opened_root(offered: Offered | None) -> Iterator[int | None]:
+    try:
+        root = os.open(offered.path, _DIRECTORY) if offered is not None else None
+    except OSError:
+        root = None  # published, evicted or begun anew just now
+    if root is None:
+        yield None
+        return
+    try:
+        yield root
+    finally:
+        os.close(root)
+
+
+@contextmanager
+def _opened(root: int, wanted: WantedFile, *, finished: bool) -> Iterator[int | None]:
+    """The file, if all of the range is there. Never through a link: a commit may hold links to anywhere.
+
+    With `finished` only one that nobody writes any more: its time is the last thing that it is given.
+    """
     *above, name = wanted.path.split(b"/")
     held: list[int] = []
     try:
@@ -172,6 +214,7 @@ def _opened(root: int, wanted: WantedFile) -> Iterator[int | None]:
         held.append(descriptor)
         found = os.fstat(descriptor)
         is_whole = stat.S_ISREG(found.st_mode) and found.st_size >= wanted.start + wanted.size
+        is_whole &= not finished or found.st_mtime_ns == CACHED_MTIME_NS
     except OSError:
         descriptor, is_whole = -1, False
     try:

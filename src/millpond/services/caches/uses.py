@@ -70,6 +70,8 @@ def note_filled(tx: Connection, row: CachedCommit, seen: FillSeen, now: datetime
     rate = FillRate(row.id, *_source(tx, seen), seen.seconds, at=now, given=_given(seen))
     links.put_rate(tx, rate)
     _add(tx, row, now, CacheUses(fills=1, filled_bytes=rate.fetched_bytes, fill_seconds=rate.seconds))
+    if seen.followed:
+        return
     before = links.bandwidth_of(tx, row.volume_id, rate.source_id)
     known, fills = (before.bytes_per_second, before.fills) if before else (None, 0)
     after = updated(known, rate.fetched_bytes, rate.seconds, fills=fills)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import random
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,14 +18,16 @@ from millpond.agent.peers.grants import Shared
 from millpond.agent.peers.identity import load_identity
 from millpond.agent.peers.protocol import BrokenStream, WantedFile
 from millpond.agent.peers.receiving import Peer, PeerFiles
-from millpond.agent.peers.serving import PeerServer
+from millpond.agent.peers.serving import Offered, PeerServer
 from millpond.lake.push import push_directory
+from millpond.lake.target import CACHED_MTIME_NS
 from millpond.model.address import HostPort
 from millpond.model.fill_source import Given, SourceKey, SourceKind
 from millpond.testing.lake import DirectLake, Thing, read_things, write_things
 from millpond.volumes.attempt import begin_attempt
 from millpond.volumes.fill import Filled, fill
 from millpond.volumes.source_tally import SourceTally
+from millpond.volumes.source_watch import SourceWatch
 from millpond.volumes.volume import CacheVolume, CommitPlace, adopt
 
 PLACE = CommitPlace("project", "dataset", "1" * 64)
@@ -60,6 +66,8 @@ class Sites:
         self.server = PeerServer(HostPort("127.0.0.1", 0), self.identity, self._find)
         self.grant(TOKEN)
         self.why: str | None = None
+        # A fill of site one that is under way.
+        self.growing: Offered | None = None
 
     @property
     def published(self) -> Path:
@@ -68,22 +76,22 @@ class Sites:
     def grant(self, *tokens: str, place: CommitPlace = PLACE) -> None:
         self.server.grant({hashlib.sha256(one.encode()).hexdigest(): Shared("one", place) for one in tokens})
 
-    def peer(self, token: str = TOKEN, fingerprint: str = "", **rates: float) -> Peer:
+    def peer(self, token: str = TOKEN, fingerprint: str = "") -> Peer:
         address = HostPort("127.0.0.1", self.server.port)
-        return Peer(address, fingerprint or self.identity.fingerprint, token, volume="one", **rates)
+        return Peer(address, fingerprint or self.identity.fingerprint, token, volume="one")
 
-    def fill(self, peer: Peer | None = None) -> Filled:
+    def fill(self, peer: Peer | None = None, watch: SourceWatch | None = None) -> Filled:
         tally = SourceTally()
-        with PeerFiles(peer or self.peer(), tally) as files:
+        with PeerFiles(peer or self.peer(), tally, watch) as files:
             attempt = begin_attempt(self.volumes[1], PLACE, 1)
             filled = fill(attempt, self.tree, self.lake, peer=files, tally=tally)
         self.why = files.given_up
         assert read_things(self.volumes[1].commit(PLACE)) == THINGS, "whatever happens, the commit is whole"
         return filled
 
-    def _find(self, shared: Shared) -> Path | None:
+    def _find(self, shared: Shared) -> Offered | None:
         path = self.volumes[0].commit(shared.place)
-        return path if path.is_dir() else None
+        return Offered(path) if path.is_dir() else self.growing
 
     def _volume(self, name: str) -> CacheVolume:
         volume = CacheVolume(root=self.root / name, id=name)
@@ -157,41 +165,98 @@ def test_a_file_that_the_peer_lacks_comes_from_the_lake(sites: Sites) -> None:
 
 def test_a_peer_that_disappears_half_way(sites: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[WantedFile] = []
-    send = serving._send
+    send = serving._is_sent
 
-    def dying(out: serving._Buffered, root: int, wanted: WantedFile) -> None:
+    def dying(out: serving._Buffered, root: int, wanted: WantedFile, *, finished: bool) -> bool:
         sent.append(wanted)
         if len(sent) > 600:
             raise OSError("killed")
-        send(out, root, wanted)
+        return send(out, root, wanted, finished=finished)
 
-    monkeypatch.setattr(serving, "_send", dying)
+    monkeypatch.setattr(serving, "_is_sent", dying)
     filled = sites.fill()
     assert filled.gave(SourceKind.LAKE).bytes > 0 and sites.why == "The connection was closed."
 
 
 def test_a_peer_that_sends_without_end(sites: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
-    send = serving._send
+    send = serving._is_sent
 
-    def endless(out: serving._Buffered, root: int, wanted: WantedFile) -> None:
-        send(out, root, wanted)
+    def endless(out: serving._Buffered, root: int, wanted: WantedFile, *, finished: bool) -> bool:
+        send(out, root, wanted, finished=finished)
         out.write(protocol.PRESENT * 1_000_000)
+        return True
 
-    monkeypatch.setattr(serving, "_send", endless)
+    monkeypatch.setattr(serving, "_is_sent", endless)
     assert sites.fill().gave(SourceKind.LAKE).bytes > 0
     assert sites.why == "It sent other bytes than the commit holds."
 
 
 def test_a_peer_that_is_much_slower_than_expected_is_left(sites: Sites) -> None:
-    class Slow(PeerFiles):
-        def _watch(self, received: int) -> None:
-            self._began = self._clock() - 60
-            super()._watch(received)
+    filled = sites.fill(watch=SourceWatch(expected=1e9, lake=1e8, clock=count(step=0.1).__next__))
+    assert (sites.why or "").startswith("It is too slow: ")
+    assert filled.gave(SourceKind.LAKE).bytes > 0
 
-    with Slow(sites.peer(expected=1e9, lake=1e8)) as files:
-        fill(begin_attempt(sites.volumes[1], PLACE, 1), sites.tree, sites.lake, peer=files)
-    assert read_things(sites.volumes[1].commit(PLACE)) == THINGS
-    assert (files.given_up or "").startswith("It is too slow: ")
+
+class Growing(SourceWatch):
+    """What is told when the peer is waited for makes it go on."""
+
+    def __init__(self, go_on: Callable[[], None], **options: Any) -> None:
+        super().__init__(**options)
+        self._go_on, self._one_by_one = go_on, threading.Lock()
+
+    def wait(self, reached: int) -> None:
+        with self._one_by_one:
+            self._go_on()
+        super().wait(reached)
+
+
+def under_way(sites: Sites) -> Path:
+    """Site one has half of the files, one of them not finished."""
+    tree = sites.volumes[0].attempts / "tree"
+    sites.volumes[0].attempts.mkdir(exist_ok=True)
+    sites.published.rename(tree)
+    for path in (tree / "many").iterdir():
+        if path.name >= "0600":
+            path.rename(sites.root / path.name)
+    _writable(tree / "large").write_bytes(bytes(5_000_000))
+    sites.growing = Offered(tree, 1000)
+    return tree
+
+
+def test_files_of_a_fill_under_way_come_as_soon_as_they_are_there(sites: Sites) -> None:
+    tree = under_way(sites)
+
+    def finish() -> None:
+        if sites.growing is None:
+            return
+        (tree / "large").write_bytes(data(2, 5_000_000))
+        os.utime(tree / "large", ns=(CACHED_MTIME_NS, CACHED_MTIME_NS))
+        for path in sites.root.glob("[0-9]*"):
+            path.rename(tree / "many" / path.name)
+        tree.rename(sites.published)
+        sites.growing = None
+
+    filled = sites.fill(watch=Growing(finish))
+    assert sites.why is None
+    assert filled.gave(SourceKind.LAKE).bytes == len(b"/etc") and filled.gave(SourceKind.PEER).files == FILES
+
+
+def test_a_fill_under_way_that_fails_is_left(sites: Sites) -> None:
+    under_way(sites)
+
+    def fail() -> None:
+        sites.growing = None
+
+    filled = sites.fill(watch=Growing(fail))
+    assert filled.gave(SourceKind.LAKE).bytes > 5_000_000
+
+
+@pytest.mark.parametrize("expected", [1e6, None])
+def test_a_fill_under_way_that_stands_still_is_left(sites: Sites, expected: float | None) -> None:
+    under_way(sites)
+    filled = sites.fill(watch=SourceWatch(expected, clock=count(step=1.0).__next__))
+    assert filled.gave(SourceKind.LAKE).bytes > 5_000_000
+    assert (sites.why or "").startswith("It is too slow: ")
 
 
 @pytest.mark.parametrize("path", [b"link/passwd", b"../data/empty", b"/etc/passwd", b"many/../empty", b"many", b"a\0b"])

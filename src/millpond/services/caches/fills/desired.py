@@ -12,8 +12,10 @@ from sqlalchemy import Connection
 from millpond.db import agents, branch_pointers, caches, projects, server, volumes
 from millpond.db.caches import CachedView
 from millpond.decide.admission import reserved_inodes
+from millpond.decide.source import FillSource
 from millpond.model.agent import Agent
 from millpond.model.cached_state import CachedState
+from millpond.model.topology import LAKE
 from millpond.model.volume import CachedCommit, Volume
 from millpond.services.caches.admission.stock import space_of
 from millpond.services.caches.fills import peers as fill_peers
@@ -118,7 +120,8 @@ def _fills(tx: Connection, deps: Deps, volume: Volume, cached: Sequence[CachedVi
             wanted = _desired(view, "present", row.attempt, _bases(view, by_id))
             told: dict[str, Any] = _room(volume, row)
             if source is not None and not source.is_lake:
-                told |= {"source": source.id, "peer": _peer(fill_peers.peer_of(deps, ways, row, source.id))}
+                told |= {"source": source.id, "peer": _peer(fill_peers.peer_of(deps, ways, row, source))}
+                told |= _rates(tx, ways, row, source)
             found.append(wanted.model_copy(update=told))
         elif row.is_verifying:
             found.append(_desired(view, "verified", row.verify))
@@ -132,6 +135,18 @@ def grants_for(deps: Deps, agent: Agent) -> list[DesiredGrant]:
 
 def _peer(way: PeerWay | None) -> DesiredPeer | None:
     return DesiredPeer(**asdict(way)) if way is not None else None
+
+
+def _rates(tx: Connection, ways: Ways, row: CachedCommit, source: FillSource) -> dict[str, Any]:
+    """What the agent may expect from the source and from the lake."""
+    site_id = next(volume.site_id for volume in ways.visited if volume.id == source.id)
+    known = [fill_sources.speed(ways, row.volume_id, site_id)]
+    if source.is_followed:
+        known.append(fill_sources.sister_speed(tx, ways, row, source.id))
+    return {
+        "source_bytes_per_second": None if None in known else min(one for one in known if one is not None),
+        "lake_bytes_per_second": fill_sources.speed(ways, row.volume_id, LAKE),
+    }
 
 
 def _room(volume: Volume, row: CachedCommit) -> dict[str, Any]:

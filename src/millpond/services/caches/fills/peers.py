@@ -15,8 +15,8 @@ from sqlalchemy import Connection
 
 from millpond.db import agents, caches, volumes
 from millpond.db.caches import CachedView
+from millpond.decide.source import FillSource
 from millpond.model.agent import Agent
-from millpond.model.topology import LAKE
 from millpond.model.volume import CachedCommit, Volume
 from millpond.services.caches.fills import sources
 from millpond.services.caches.fills.sources import Ways
@@ -25,18 +25,16 @@ from millpond.services.deps import Deps
 
 @dataclass(frozen=True, slots=True)
 class PeerWay:
-    """How files come from a volume of another site. Rates are in bytes per second: expected from there and the lake."""
+    """How files come from a volume of another site."""
 
     address: str
     fingerprint: str
     token: str
-    bytes_per_second: float | None
-    lake_bytes_per_second: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class CommitGrant:
-    """A published commit that whoever shows the token may fetch."""
+    """A commit that whoever shows the token may fetch, published or being filled."""
 
     token_sha256: str
     volume_id: str
@@ -45,18 +43,16 @@ class CommitGrant:
     commit_id: str
 
 
-def peer_of(deps: Deps, ways: Ways, row: CachedCommit, volume_id: str) -> PeerWay | None:
-    """How the agent gets the files of a fill from this volume of another site; None if it is mounted there."""
-    volume = next((one for one in ways.visited if one.id == volume_id), None)
-    sender = ways.sender(volume) if volume is not None and not ways.is_mounted(volume) else None
+def peer_of(deps: Deps, ways: Ways, row: CachedCommit, source: FillSource) -> PeerWay | None:
+    """How the agent gets the files of a fill from a volume of another site; None if it copies from its mount."""
+    volume = next((one for one in ways.visited if one.id == source.id), None)
+    sender = ways.sender(volume) if volume is not None and not _is_copied(ways, source, volume) else None
     if volume is None or sender is None or sender.peer is None:
         return None
     return PeerWay(
         address=ways.addresses[volume.site_id],
         fingerprint=sender.peer,
         token=_token(deps.secret, row, sender),
-        bytes_per_second=sources.speed(ways, row.volume_id, volume.site_id),
-        lake_bytes_per_second=sources.speed(ways, row.volume_id, LAKE),
     )
 
 
@@ -86,7 +82,7 @@ def _grant(
     ways = known[receiver.id] if receiver.id in known else sources.load(tx, deps, receiver)
     known[receiver.id] = ways
     source = sources.source_of(tx, ways, view)
-    if source is None or source.id not in tended or ways.is_mounted(tended[source.id]):
+    if source is None or source.id not in tended or _is_copied(ways, source, tended[source.id]):
         return None
     return CommitGrant(
         token_sha256=hashlib.sha256(_token(deps.secret, row, sender).encode()).hexdigest(),
@@ -95,6 +91,11 @@ def _grant(
         dataset_id=row.dataset_id,
         commit_id=row.commit_id,
     )
+
+
+def _is_copied(ways: Ways, source: FillSource, volume: Volume) -> bool:
+    """True if the agent takes the files from its mount: only what is published there can be."""
+    return ways.is_mounted(volume) and not source.is_followed
 
 
 def _token(secret: bytes, row: CachedCommit, sender: Agent) -> str:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Connection
 
 from millpond.db import agents, caches, links, sites, volumes
 from millpond.db.caches import CachedView
+from millpond.decide.bandwidth import expected_seconds
 from millpond.decide.source import FillSource, FillWay, choose_source
 from millpond.model.agent import Agent
 from millpond.model.cached_state import CachedState
 from millpond.model.topology import LAKE, Link
 from millpond.model.volume import CachedCommit, Volume
+from millpond.services.caches.fills.speed import FillSpeed, speeds
 from millpond.services.computes.presence import connected_since
 from millpond.services.deps import Deps
 from millpond.services.places import geography
@@ -35,6 +39,7 @@ class Ways:
     addresses: Mapping[str, str]
     # Sites that fills take bytes from now, by the id of the cached commit.
     taking: Mapping[str, str]
+    now: datetime
 
     def is_mounted(self, volume: Volume) -> bool:
         look = self.places.look(self.agent.id, volume.id)
@@ -53,20 +58,17 @@ def load(tx: Connection, deps: Deps, agent: Agent) -> Ways:
     visited = [volume for volume in volumes.all_of(tx) if volume.site_id in linked] if linked else []
     measured = {(one.volume_id, one.source_id): one.bytes_per_second for one in links.bandwidths(tx)}
     peers = agents.peers(tx, since=connected_since(deps.clock.now())) if visited else {}
-    return Ways(
-        agent, visited, places, measured, deps.settings.fill_price, peers, sites.addresses(tx), _taking(tx, peers)
-    )
+    prices, addresses = deps.settings.fill_price, sites.addresses(tx)
+    return Ways(agent, visited, places, measured, prices, peers, addresses, _taking(tx, peers), deps.clock.now())
 
 
 def source_of(tx: Connection, ways: Ways, view: CachedView) -> FillSource | None:
     """Where the agent takes this fill's bytes from; None when there is nothing to choose: the lake."""
     row = view.cached
-    has = {
-        other.cached.volume_id
-        for other in (caches.of_commits(tx, [row.commit_id]) if ways.visited else ())
-        if other.cached.state is CachedState.READY
-    }
+    elsewhere = caches.of_commits(tx, [row.commit_id]) if ways.visited else ()
+    has = {other.cached.volume_id for other in elsewhere if other.cached.state is CachedState.READY}
     found = [_way(ways, row, volume) for volume in ways.visited if volume.id in has]
+    found += _followed(tx, ways, row, elsewhere)
     if not found:
         return None
     lake = FillWay(
@@ -78,6 +80,42 @@ def source_of(tx: Connection, ways: Ways, view: CachedView) -> FillSource | None
     # What is linked from a commit beside it is not fetched.
     missing = row.bytes if row.fetch_bytes is None else row.fetch_bytes
     return choose_source(lake, found, missing, fill_price=ways.fill_price)
+
+
+def _followed(tx: Connection, ways: Ways, row: CachedCommit, elsewhere: Sequence[CachedView]) -> Iterator[FillWay]:
+    """Volumes whose own fill of this commit is under way, and was asked for before this one."""
+    earlier = [view for view in elsewhere if _goes_before(view.cached, row)]
+    known = speeds(tx, earlier, ways.now)
+    for view in earlier:
+        volume = next((one for one in ways.visited if one.id == view.cached.volume_id), None)
+        sister = known[view.cached.id]
+        if volume is not None and ways.sender(volume) is not None and not sister.is_stalled:
+            yield replace(_way(ways, row, volume), **_whole_in(ways, row, view.cached, sister, volume))
+
+
+def _goes_before(other: CachedCommit, row: CachedCommit) -> bool:
+    is_filling = other.state is CachedState.FILLING and other.attempt > 0 and not other.found
+    # One of two goes first, and it is the same one whoever asks.
+    return is_filling and (other.requested_at, other.id) < (row.requested_at, row.id)
+
+
+def _whole_in(ways: Ways, row: CachedCommit, other: CachedCommit, sister: FillSpeed, volume: Volume) -> dict[str, Any]:
+    left = sister.seconds_left
+    if left is None:
+        link = ways.places.link(LAKE, volume.site_id)
+        said = link.bits_per_second / 8 if link and link.bits_per_second else None
+        left = expected_seconds(other.bytes - other.done_bytes, said)
+    if left is None and speed(ways, row.volume_id, LAKE) is not None:
+        return {"obstacle": "it is being filled itself, and nobody knows yet for how long"}
+    return {"whole_in": left or 0.0}
+
+
+def sister_speed(tx: Connection, ways: Ways, row: CachedCommit, volume_id: str) -> float | None:
+    """How fast the fill of the same commit is on another volume, in bytes per second; None for unknown."""
+    views = [view for view in caches.of_commits(tx, [row.commit_id]) if view.cached.volume_id == volume_id]
+    found = speeds(tx, views, ways.now)
+    own = next((one.bytes_per_second for one in found.values()), None)
+    return own or ways.measured.get((volume_id, LAKE))
 
 
 def explain(tx: Connection, deps: Deps, view: CachedView) -> tuple[str, ...]:

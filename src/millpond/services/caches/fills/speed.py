@@ -18,11 +18,15 @@ from millpond.model.volume import CachedCommit
 
 @dataclass(frozen=True, slots=True)
 class FillSpeed:
-    """`source_id` is `lake`, or the site the bytes come from. None for what is not known yet."""
+    """`source_id` is `lake`, or the site the bytes come from. None for what is not known yet.
+
+    `is_stalled`: nothing has come for so long that nobody knows when it ends.
+    """
 
     source_id: str
     bytes_per_second: float | None
     seconds_left: float | None
+    is_stalled: bool = False
 
 
 def speeds(tx: Connection, found: Iterable[CachedView], now: datetime) -> Mapping[str, FillSpeed]:
@@ -40,7 +44,7 @@ def _speed(row: CachedCommit, rate: FillRate | None, lake: float | None, now: da
     known = rate if rate is not None and row.done_bytes else None
     last = known.at if known is not None and known.at is not None else row.requested_at
     if row.problem is not None or (now - last).total_seconds() > STALLED_SECONDS:
-        return FillSpeed(known.source_id if known else LAKE, None, None)  # nobody knows for how long
+        return FillSpeed(known.source_id if known else LAKE, None, None, is_stalled=True)
     fetched, seconds, files = (known.fetched_bytes, known.seconds, known.files) if known else (0, 0.0, 0)
     # What is linked from a commit beside it takes no time to speak of.
     missing = min(row.bytes - row.done_bytes, row.bytes if row.fetch_bytes is None else row.fetch_bytes)
