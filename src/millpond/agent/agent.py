@@ -29,6 +29,7 @@ from millpond.agent.placement import FetchCode, PlacementWorld
 from millpond.agent.placements import Placements
 from millpond.agent.server import Server
 from millpond.agent.state import placements_of
+from millpond.agent.store_probes import StoreWatch
 from millpond.agent.threads import in_thread
 from millpond.agent.tunnels import AgentTunnels, Connect, no_tunnel
 from millpond.agent.volumes import Volumes
@@ -38,7 +39,7 @@ from millpond.model.address import HostPort
 from millpond.retry import Backoff
 from millpond.volumes.volume import CommitPlace
 from millpond.wire.desired import Desired, DesiredFill, DesiredGrant
-from millpond.wire.observed import Capabilities, Observed, VolumeSeen
+from millpond.wire.observed import Capabilities, Observed, StoreSeen, VolumeSeen
 
 log = logging.getLogger(__name__)
 
@@ -78,6 +79,8 @@ class Tools:
     isolation: Isolation = field(default_factory=Isolation)
     # Opens this agent's end of a stream to a job.
     open_tunnel: Connect = no_tunnel
+    # Tries the stores from which this site reads the lake.
+    probe_stores: Callable[[], list[StoreSeen]] = list
     # Where agents of other sites may fetch what is cached here; None: nowhere.
     listen: HostPort | None = None
 
@@ -99,6 +102,7 @@ class Agent:
         self._peers = PeerServer(tools.listen, load_identity(state_dir), self._offered) if tools.listen else None
         self._measuring = Measuring(self._volumes, self._changed)
         self._pointing = Pointing(self._volumes)
+        self._stores = StoreWatch(tools.probe_stores, self._changed)
         self._trials = Trials(self._volumes, tools.run_trial)
         world = PlacementWorld(
             driver=tools.driver,
@@ -135,6 +139,7 @@ class Agent:
             self._measuring.end()
             self._pointing.end()
             self._trials.end()
+            self._stores.end()
             self._tunnels.end()
             self._placements.end()
             self._volumes.end()
@@ -208,6 +213,7 @@ class Agent:
             peer=self._peers.fingerprint if self._peers else None,
             nodes=list(self._driver.nodes()),
             volumes=self._volumes_seen(),
+            stores=self._stores.seen(),
             fills=self._fills.seen(),
             placements=self._placements.seen(),
             seen_revision=self._revision,
@@ -256,6 +262,7 @@ class Agent:
         self._measuring.reconcile(desired.volumes)
         self._pointing.reconcile(desired.volumes)
         self._trials.reconcile(desired.trials)
+        self._stores.reconcile(desired.stores)
         self._placements.reconcile(desired.placements, asked, epoch)
         if self._peers is not None:
             self._peers.grant({one.token_sha256: _shared(one) for one in desired.grants})

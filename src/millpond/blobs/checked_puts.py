@@ -40,7 +40,7 @@ class CheckedPuts:
         headers = {CREATE_HEADER: "*"} if self.only_create else {}
         if checksum and self.works:
             headers[CRC32_HEADER] = checksum
-        return self._signed(url, headers, seconds) if headers else None
+        return self.sign_with(url, headers, seconds) if headers else None
 
     def find_out(self, url: str) -> bool:
         """Whether the store refuses wrong bytes, and a second PUT. Something may be at `url` afterwards."""
@@ -57,17 +57,17 @@ class CheckedPuts:
         return self.works
 
     def _refuses_wrong_bytes(self, pool: urllib3.PoolManager, url: str) -> bool:
-        answer = self._put(pool, self._signed(url, {CRC32_HEADER: _checksum(b"something else")}, _TRIED_SECONDS))
+        answer = self._put(pool, self.sign_with(url, {CRC32_HEADER: _checksum(b"something else")}, _TRIED_SECONDS))
         return answer.status == 400 and b"BadDigest" in answer.data
 
     def _refuses_a_second(self, pool: urllib3.PoolManager, url: str) -> bool:
-        signed = self._signed(url, {CREATE_HEADER: "*", CRC32_HEADER: _checksum(_BODY)}, _TRIED_SECONDS)
+        signed = self.sign_with(url, {CREATE_HEADER: "*", CRC32_HEADER: _checksum(_BODY)}, _TRIED_SECONDS)
         # The first may be refused, too: by what an earlier trial has left.
         first, second = self._put(pool, signed).status, self._put(pool, signed).status
         return first in (200, 412) and second == 412
 
-    def _signed(self, url: str, headers: Mapping[str, str], seconds: int) -> SignedUrl:
-        """`url` names the object, without a query."""
+    def sign_with(self, url: str, headers: Mapping[str, str], seconds: int) -> SignedUrl:
+        """A PUT with these headers. `url` names the object, without a query."""
         now = datetime.now(UTC)
         signed = signed_url(
             url, keys=self._keys, region=self._region, now=now, seconds=seconds, method="PUT", headers=headers

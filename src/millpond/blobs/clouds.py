@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -29,6 +30,10 @@ _NO_RETRY: RetryConfig = {"max_retries": 0}
 
 
 def open_s3(location: Location, environment: Mapping[str, str], signer: LocalSigner | None) -> BlobStore:
+    return RetryingStore(_s3(location, environment))
+
+
+def _s3(location: Location, environment: Mapping[str, str]) -> ObjectStore:
     _check_bucket(location)
     options = dict(location.options)
     endpoint = options.pop("endpoint", environment.get("AWS_ENDPOINT_URL", "")) or None
@@ -36,7 +41,7 @@ def open_s3(location: Location, environment: Mapping[str, str], signer: LocalSig
     path_style = options.pop("path_style", "true" if endpoint else "false")
     _refuse_unknown(options)
     credentials = {name: environment[name.upper()] for name in _SECRETS if name.upper() in environment}
-    store = ObjectStore(
+    return ObjectStore(
         S3Store(
             location.bucket,
             prefix=location.prefix or None,
@@ -51,7 +56,6 @@ def open_s3(location: Location, environment: Mapping[str, str], signer: LocalSig
         ),
         checked_puts=_checked_puts(credentials, region),
     )
-    return RetryingStore(store)
 
 
 def _checked_puts(credentials: Mapping[str, str], region: str) -> CheckedPuts | None:
@@ -70,6 +74,10 @@ def open_gcs(location: Location, environment: Mapping[str, str], signer: LocalSi
 
 
 def open_azure(location: Location, environment: Mapping[str, str], signer: LocalSigner | None) -> BlobStore:
+    return RetryingStore(_azure(location, environment))
+
+
+def _azure(location: Location, environment: Mapping[str, str]) -> ObjectStore:
     _check_bucket(location)
     options = dict(location.options)
     endpoint = options.pop("endpoint", environment.get("AZURE_STORAGE_ENDPOINT", "")) or None
@@ -83,7 +91,23 @@ def open_azure(location: Location, environment: Mapping[str, str], signer: Local
         **({"endpoint": endpoint} if endpoint else {}),  # type: ignore[arg-type]
         **credentials,  # type: ignore[arg-type]  # the keys of AzureConfig
     )
-    return RetryingStore(ObjectStore(store, put_headers={"x-ms-blob-type": "BlockBlob"}))
+    return ObjectStore(store, put_headers={"x-ms-blob-type": "BlockBlob"})
+
+
+def open_at(url: str, endpoint: str, environment: Mapping[str, str]) -> ObjectStore:
+    """The store at `url`, reached through another endpoint; to sign with, so it does not retry.
+
+    BadRequest for a store that is reached at one place only.
+    """
+    location = Location.parse(url)
+    openers = {"s3": _s3, "az": _azure}
+    if location.scheme not in openers:
+        raise BadRequest(
+            f"A lake at {location.scheme}:// has one endpoint only.",
+            hint="Endpoints of sites work with lakes in S3, in Azure, and in a directory of the server.",
+        )
+    options = {**location.options, "endpoint": endpoint}
+    return openers[location.scheme](replace(location, options=options), environment)
 
 
 def _client_options(endpoint: str | None, environment: Mapping[str, str]) -> ClientConfig:

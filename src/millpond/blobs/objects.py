@@ -12,7 +12,15 @@ from obstore import exceptions as foreign
 from obstore.store import AzureStore, GCSStore, S3Store
 
 from millpond.blobs.checked_puts import CheckedPuts
-from millpond.blobs.store import BlobInfo, Buffer, SignedUrl, check_key, check_prefix
+from millpond.blobs.store import (
+    CRC32_HEADER,
+    CREATE_HEADER,
+    BlobInfo,
+    Buffer,
+    SignedUrl,
+    check_key,
+    check_prefix,
+)
 from millpond.errors import BadRequest, Conflict, Forbidden, NotFound, StoreUnavailable
 
 _LIST_BATCH = 1000
@@ -94,6 +102,13 @@ class ObjectStore:
             self.delete(_TRIAL)
         signed = checked.sign(self._bare_url(key), crc32, seconds) if checked is not None else None
         return signed or self.sign("PUT", key, seconds)
+
+    def sign_like(self, signed: SignedUrl, key: str, seconds: int) -> SignedUrl:
+        """What another endpoint of the same store has `signed`, for this one: with the conditions that it heeds."""
+        checked = {CRC32_HEADER, CREATE_HEADER} & signed.headers.keys()
+        if checked and self._checked_puts is not None:
+            return self._checked_puts.sign_with(self._bare_url(key), signed.headers, seconds)
+        return self.sign(signed.method, key, seconds)
 
     def _bare_url(self, key: str) -> str:
         return self.sign("PUT", key, 1).url.partition("?")[0]

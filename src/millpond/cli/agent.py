@@ -37,6 +37,7 @@ from millpond.agent.lake import (
 )
 from millpond.agent.server import Server
 from millpond.agent.state import locked_state
+from millpond.agent.store_probes import probe_stores
 from millpond.agent.stream import open_tunnel
 from millpond.cli.prompts import read_secret
 from millpond.client.http import Api
@@ -191,6 +192,7 @@ async def _serve(
         fetch_code=partial(fetch_code, server),
         checkpoints=Checkpoints(partial(restore_checkpoint, server), safely(save_checkpoint), saves_itself),
         run_trial=partial(run_trial, api),
+        probe_stores=partial(probe_stores, api),
         isolation=isolation,
         open_tunnel=partial(open_tunnel, server, token),
         listen=listen,

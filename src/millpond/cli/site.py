@@ -23,8 +23,14 @@ from millpond.client.topology import (
 from millpond.errors import BadRequest
 from millpond.model.quantity import format_seconds, parse_seconds
 from millpond.wire.cache import Site
+from millpond.wire.topology import SiteStore
 
 app = typer.Typer()
+
+
+def store_text(store: SiteStore) -> str:
+    return f"{store.name}: {store.problem or 'reads well'}"
+
 
 Name = Annotated[str, typer.Argument(help="Name of the site.")]
 
@@ -76,6 +82,8 @@ def show(mill: Session, name: Name) -> None:
             ("volumes", found.volumes),
             ("address", found.site.address),
             ("limit", found.site.limit.text if found.site.limit else None),
+            ("lake endpoint", found.site.lake_endpoint),
+            *(("lake", store_text(one)) for one in found.stores),
             ("placements last", _lasting(found.site)),
             *(("link", f"{link.b if link.a == name else link.a}: {link_text(link)}") for link in found.links),
             ("created", found.site.created_at),
@@ -91,6 +99,10 @@ def change(
         str | None,
         typer.Option(metavar="HOST:PORT", help="Where agents of other sites fetch cached commits; `none`: nowhere."),
     ] = None,
+    lake_endpoint: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Where agents and jobs of the site reach the lake; `none`: where all do."),
+    ] = None,
     placements_last: Annotated[
         str | None,
         typer.Option(
@@ -103,7 +115,7 @@ def change(
     no_limit: NoLimit = False,
     zones: Zones = None,
 ) -> None:
-    """Set where agents of other sites fetch cached commits, how fast fills may be, and how long jobs go on alone.
+    """Set how a site is reached, how it reaches the lake, how fast fills may be, and how long jobs go on alone.
 
     The agent at the address runs with --listen. A limit holds for what fills bring to the site and what it sends to
     other sites, together; its agents share it. With --placements-last, jobs placed from then on survive a longer
@@ -113,7 +125,9 @@ def change(
     """
     limit = limit_of(limits, between, zones)
     check_together(limit, no_limit)
-    if address is None and placements_last is None and limit is None and not no_limit:
+    given = {"address": address, "lake_endpoint": lake_endpoint}
+    changes = {key: None if value == "none" else value for key, value in given.items() if value is not None}
+    if not changes and placements_last is None and limit is None and not no_limit:
         raise BadRequest("No value given for the site.", hint=f"For example: mill site set {name} --limit 200Mbit/s")
     if limit is not None:
         limit_site(mill.api, name, limit)
@@ -122,18 +136,23 @@ def change(
     if placements_last is not None:
         seconds = None if placements_last == "default" else int(parse_seconds(placements_last))
         let_placements_last(mill.api, name, seconds)
-    if address is not None:
-        change_site(mill.api, name, address=None if address == "none" else address)
+    warning = change_site(mill.api, name, **changes).warning if changes else None
     site = get_site(mill.api, name).site
-    said = f"can be reached at {site.address}" if site.address else "is not reached by other sites"
-    alone = format_seconds(site.placement_seconds) if site.placement_seconds else "the default time"
-    mill.out.note(
-        f"Site {name} {said}; {f'limit {site.limit.text}' if site.limit else 'no limit'}; "
-        f"jobs last {alone} without the server."
-    )
+    mill.out.note(f"Site {name} {_said(site)}.")
+    if "lake_endpoint" in changes:
+        mill.out.note(f"It reaches the lake at {site.lake_endpoint or 'the endpoint that all use'}.")
+    if warning:
+        mill.out.note(f"{warning} Agents of the site try it and report: mill site show {name}")
     limited = site.limit.text if site.limit else None
-    lasting = ("placements last", _lasting(site))
-    mill.out.shape(site, [("site", site.name), ("address", site.address), ("limit", limited), lasting])
+    shown = [("address", site.address), ("lake endpoint", site.lake_endpoint), ("limit", limited)]
+    mill.out.shape(site, [("site", site.name), *shown, ("placements last", _lasting(site))])
+
+
+def _said(site: Site) -> str:
+    reached = f"can be reached at {site.address}" if site.address else "is not reached by other sites"
+    alone = format_seconds(site.placement_seconds) if site.placement_seconds else "the default time"
+    limit = f"limit {site.limit.text}" if site.limit else "no limit"
+    return f"{reached}; {limit}; jobs last {alone} without the server"
 
 
 def _lasting(site: Site) -> Seconds | None:

@@ -15,9 +15,9 @@ def get_site(api: Api, name: str) -> SiteDetail:
     return api.get(f"/sites/{segment(name)}", SiteDetail)
 
 
-def change_site(api: Api, name: str, *, address: str | None) -> Site:
-    """Set where agents of other sites fetch cached commits, as `host:port`; None: nowhere."""
-    return api.send("PUT", f"/sites/{segment(name)}", Site, SiteChange(address=address))
+def change_site(api: Api, name: str, **changes: str | None) -> Site:
+    """Set what is given, to nothing for None: `address`, `lake_endpoint` (see SiteChange)."""
+    return api.send("PUT", f"/sites/{segment(name)}", Site, SiteChange.model_validate(changes))
 
 
 def limit_site(api: Api, name: str, limit: RateLimitPut) -> Site:

@@ -14,12 +14,14 @@ from urllib.parse import urljoin
 from millpond.blobs.store import CRC32_HEADER, Buffer
 from millpond.client.external_reader import URL_SECONDS, URLS_AT_ONCE, Outside
 from millpond.client.http import Api, segment
+from millpond.client.lake_stores import LakeStores
 from millpond.client.paths import commit_path
-from millpond.errors import BadFormat, BadRequest, Corrupt, Forbidden, NotFound
+from millpond.errors import BadFormat, BadRequest, Corrupt, Forbidden, NotFound, StoreUnavailable
 from millpond.lake.http import DataPlane
 from millpond.lake.locators import unpack_locator
 from millpond.lake.page_batches import pack_batch
 from millpond.lake.pages import IndexPage, decode_page, is_leaf, unpack_page
+from millpond.lake.range_reader import Timeouts
 from millpond.lake.transfer import Slot
 from millpond.model.dataset import BlobPlace
 from millpond.model.tree import Entry
@@ -30,6 +32,7 @@ from millpond.wire.quick.data import (
     PackWritten,
     PageSlotsRequest,
     Slots,
+    StoreUrls,
     Upload,
     UploadCreate,
     Urls,
@@ -41,6 +44,8 @@ DIGESTS_AT_ONCE = 400_000
 PAGES_AT_ONCE = 500
 SLOTS_AHEAD = 4
 _LONGEST_PAUSE = 5.0
+_HURRIED = RetryPolicy(attempts=2, longest=1.0)
+_HURRIED_TIMEOUTS = Timeouts(connect=3.0, read=15.0)
 
 Value = TypeVar("Value")
 
@@ -165,9 +170,13 @@ class ApiDownloader:
         self._path = f"{commit_path(project, dataset, commit)}/urls"
         self._clock = clock
         self._objects = _data_plane(api)
+        # Where another store has the same, one that does not answer is not waited for.
+        self._hurried = DataPlane(api.base_url, policy=_HURRIED, timeouts=_HURRIED_TIMEOUTS)
         self._lock = threading.Lock()
         self._outside = Outside(api, self._path, self._objects, clock)
-        self._urls: dict[tuple[str, str], tuple[str, float]] = {}
+        self._stores = LakeStores(clock)
+        # By kind and id of an object: its URLs by store, the best first, and when they came.
+        self._urls: dict[tuple[str, str], tuple[Mapping[str, str], float]] = {}
         # Which lake it is; known once the document of the commit was read.
         self.lake_id: str | None = None
         # Of every pack that a URL was given for, how many bytes it has.
@@ -193,7 +202,16 @@ class ApiDownloader:
         return places
 
     def pack_range(self, pack_id: str, start: int, end: int) -> bytes:
-        return self._get("packs", pack_id, (start, end))
+        def read(objects: DataPlane, store: str, url: str) -> bytes:
+            data = objects.get_range(url, start, end)
+            self._stores.count(store, len(data))
+            return data
+
+        return self._get(("packs", pack_id), read)
+
+    def given(self) -> Mapping[str, int]:
+        """Bytes of content that each store has given: `lake`, `endpoint`, or the id of a replica."""
+        return dict(self._stores.given)
 
     def commit_document(self) -> bytes:
         """The commit as it lies in the lake, unchecked."""
@@ -204,7 +222,19 @@ class ApiDownloader:
         return self._objects.get(answer.commit)
 
     def pack_url(self, pack_id: str) -> str:
-        return urljoin(self._api.base_url, self._url("packs", pack_id))
+        return urljoin(self._api.base_url, self._ways(("packs", pack_id))[0][1])
+
+    def note_read(self, pack_id: str, url: str, size: int) -> None:
+        ways = self._ways(("packs", pack_id))
+        store = next((store for store, known in ways if urljoin(self._api.base_url, known) == url), ways[0][0])
+        self._stores.count(store, size)
+
+    def distrust(self, pack_id: str) -> bool:
+        key = ("packs", pack_id)
+        (store, _), *others = self._ways(key)
+        if others:
+            self._stores.note_lacking(store, key, Corrupt(f"Pack {pack_id[:12]} holds other bytes than its commit."))
+        return bool(others) and self._ways(key)[0][0] != store
 
     def external(self, entry: Entry, start: int, end: int) -> Iterator[bytes]:
         return self._outside.read(entry, start, end)
@@ -214,6 +244,7 @@ class ApiDownloader:
 
     def close(self) -> None:
         self._objects.close()
+        self._hurried.close()
 
     def __enter__(self) -> ApiDownloader:
         return self
@@ -223,39 +254,58 @@ class ApiDownloader:
 
     def _whole(self, kind: str, object_id: str, unpack: Callable[[bytes], Value]) -> Value:
         """Read again once if it makes no sense: bytes may be damaged on the way, and what the store holds decides."""
+
+        def read(objects: DataPlane, store: str, url: str) -> Value:
+            return unpack(objects.get(url))
+
         try:
-            return unpack(self._get(kind, object_id))
+            return self._get((kind, object_id), read)
         except (Corrupt, BadFormat):
-            return unpack(self._get(kind, object_id))
+            return self._get((kind, object_id), read)
 
-    def _get(self, kind: str, object_id: str, reach: tuple[int, int] | None = None) -> bytes:
-        """The object, or the range `reach` of it, over a URL that is renewed once if the store thinks it is too old.
+    def _get(self, key: tuple[str, str], read: Callable[[DataPlane, str, str], Value]) -> Value:
+        """What `read` makes of the object, from the best store that has it."""
+        *better, (last, _) = self._ways(key)
+        for store, url in better:
+            try:
+                return read(self._hurried, store, url)
+            except StoreUnavailable as error:
+                self._stores.note_away(store, error)
+            except (Forbidden, NotFound, BadRequest, Corrupt, BadFormat) as error:
+                self._stores.note_lacking(store, key, error)
+        return self._get_patiently(key, last, read)
 
-        Corrupt if the store does not have what the server names: it is asked once more before that is said.
+    def _get_patiently(self, key: tuple[str, str], store: str, read: Callable[[DataPlane, str, str], Value]) -> Value:
+        """From one store, over a URL that is renewed once if the store thinks it is too old.
+
+        Corrupt if it does not have what the server names: it is asked once more before that is said.
         """
         for is_last in (False, True):
-            url = self._url(kind, object_id)
+            ways = dict(self._ways(key))
+            # A store may be gone since the URLs were asked for first.
+            store = store if store in ways else next(iter(ways))
             try:
-                return self._objects.get(url) if reach is None else self._objects.get_range(url, *reach)
+                return read(self._objects, store, ways[store])
             except (Forbidden, NotFound, BadRequest) as error:
                 if is_last and not isinstance(error, Forbidden):
                     why = (
                         "is no longer in the lake." if isinstance(error, NotFound) else f"is truncated: {error.message}"
                     )
-                    raise Corrupt(f"The {kind[:-1]} {object_id[:12]} {why}") from error
+                    raise Corrupt(f"The {key[0][:-1]} {key[1][:12]} {why}") from error
                 if is_last:
                     raise
                 with self._lock:
-                    self._urls.pop((kind, object_id), None)
+                    self._urls.pop(key, None)
         raise AssertionError("unreachable")
 
-    def _url(self, kind: str, object_id: str) -> str:
-        key = (kind, object_id)
+    def _ways(self, key: tuple[str, str]) -> list[tuple[str, str]]:
+        """The stores that have an object, each with a URL of it that is not too old, the best first."""
         with self._lock:
             known = self._urls.get(key)
             if known is None or known[1] < self._clock() - URL_SECONDS:
                 self._ask(key)
-            return self._urls[key][0]
+            urls = self._urls[key][0]
+        return self._stores.order(key, urls)
 
     def _expect(self, keys: Iterable[tuple[str, str]]) -> None:
         with self._lock:
@@ -271,8 +321,11 @@ class ApiDownloader:
         )
         came = self._clock()
         answer = self._api.send("POST", self._path, Urls, request, idempotent=True)
-        for kind, urls in (("pages", answer.pages), ("locators", answer.locators), ("packs", answer.packs)):
-            self._urls.update({(kind, name): (url, came) for name, url in urls.items()})
+        found: list[Urls | StoreUrls] = [answer, *answer.others]
+        for kind, name in wanted:
+            urls = {one.store: url for one in found if (url := getattr(one, kind).get(name)) is not None}
+            if urls:
+                self._urls[kind, name] = (urls, came)
         self.pack_sizes.update(answer.pack_sizes)
         for asked in wanted:
             self._soon.pop(asked, None)

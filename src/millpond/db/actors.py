@@ -58,7 +58,9 @@ def of_placement(tx: Connection, placement_id: str) -> PlacementActor | None:
     """A job acts for the one who submitted it: member of its project, viewer where its inputs come from."""
     query = (
         select(placement.c.ended_at, job.c.id, job.c.project_id, job.c.created_by, job.c.placement_id, job.c.spec)
+        .add_columns(compute.c.site_id)
         .join(job, job.c.id == placement.c.job_id)
+        .outerjoin(compute, compute.c.id == placement.c.compute_id)
         .where(placement.c.id == placement_id)
     )
     row = tx.execute(query).first()
@@ -71,6 +73,7 @@ def of_placement(tx: Connection, placement_id: str) -> PlacementActor | None:
         name=row.created_by,
         placement_id=placement_id,
         job_id=row.id,
+        site_id=row.site_id,
         roles={**dict.fromkeys(inputs, Role.VIEWER), row.project_id: Role.MEMBER},
     )
     return PlacementActor(actor, is_current=row.ended_at is None and row.placement_id == placement_id)

@@ -43,8 +43,13 @@ def of_computes(tx: Connection, names: Collection[str]) -> Mapping[str, str]:
     return {row.name: row.site for row in rows}
 
 
-def change(tx: Connection, site_id: str, *, address: str | None) -> None:
-    tx.execute(site.update().where(site.c.id == site_id).values(address=address))
+def change(tx: Connection, site_id: str, **values: Any) -> None:
+    tx.execute(site.update().where(site.c.id == site_id).values(**values))
+
+
+def get(tx: Connection, site_id: str) -> Site | None:
+    row = tx.execute(select(site).where(site.c.id == site_id)).first()
+    return _site(row) if row else None
 
 
 def put_limit(tx: Connection, site_id: str, limit: RateLimit | None) -> None:
@@ -128,4 +133,5 @@ def _site(row: Row[Any]) -> Site:
         limit=limit,
         serving=Serving(row.serving_host, row.serving_tls_cert, row.serving_tls_key) if row.serving_host else None,
         placement_seconds=row.placement_seconds,
+        lake_endpoint=row.lake_endpoint,
     )

@@ -269,16 +269,25 @@ class _Fetch:
 
     def _chunk_lists(self, segment: Segment) -> dict[bytes, ChunkList]:
         order, read = order_of(segment.pack_id, segment.places, ()), self._reading(segment.pack_id)
-        data = read(order.start, order.end)
-        self._meter.add(sent=len(data))
-        return dict(zip(order.digests, map(decode_chunk_list, contents(order, data, read)), strict=True))
+        while True:
+            data = read(order.start, order.end)
+            self._meter.add(sent=len(data))
+            try:
+                return dict(zip(order.digests, map(decode_chunk_list, contents(order, data, read)), strict=True))
+            except Corrupt:
+                if not self._source.distrust(order.pack_id):
+                    raise
 
     def _write(self, order: Order) -> None:
         """Read one range and write what is in it."""
         done = self._carry_out(order)
-        if done < len(order.digests):
+        while done < len(order.digests):
             rest, read = part_of(order, done, len(order.digests)), self._reading(order.pack_id)
-            write_range(rest, read(rest.start, rest.end), read, self._into)
+            try:
+                done += write_range(rest, read(rest.start, rest.end), read, self._into)
+            except Corrupt:
+                if not self._source.distrust(order.pack_id):
+                    raise
         counts = [len(uses) for uses in order.uses]
         written = sum(map(mul, counts, order.raw))
         files = sum(counts) - self._large.unfinished(order)
@@ -289,7 +298,10 @@ class _Fetch:
         url = self._source.pack_url(order.pack_id)
         if url is None or proxy_for(url) is not None:
             return 0
-        return self._carrier.carry_out(url, order)
+        done = self._carrier.carry_out(url, order)
+        if done:
+            self._source.note_read(order.pack_id, url, part_of(order, 0, done).end - order.start)
+        return done
 
     def _reading(self, pack_id: str) -> ReadRange:
         return partial(self._source.pack_range, pack_id)

@@ -9,11 +9,15 @@ import threading
 from contextlib import closing
 from functools import partial
 
-from millpond.errors import BadRequest, Forbidden, NotFound, StoreUnavailable
-from millpond.lake.range_reader import RangeReader
-from millpond.lake.range_writes import Order, pieces, write_range
+from millpond.errors import BadRequest, Corrupt, Forbidden, NotFound, StoreUnavailable
+from millpond.lake.range_reader import RangeReader, Timeouts
+from millpond.lake.range_writes import Order, ReadRange, pieces, write_range
 from millpond.lake.target import Target
+from millpond.retry import RetryPolicy
 
+# Whoever gave the order has more patience, and perhaps another store.
+_PATIENCE = RetryPolicy(attempts=3)
+_TIMEOUTS = Timeouts(connect=5.0, read=20.0)
 # Received, checked and written at a time; more where one blob is larger.
 _PIECE = 1 << 20
 
@@ -23,14 +27,14 @@ class Carrier:
 
     def __init__(self, into: Target) -> None:
         self._into = into
-        self._reader = RangeReader()
+        self._reader = RangeReader(_PATIENCE, timeouts=_TIMEOUTS)
         self._memory = _Memory()
 
     def carry_out(self, url: str, order: Order) -> int:
         """Read the order's range from `url`, where its pack lies, and write what it is needed for.
 
-        Returns for how many of its blobs that is done: all, unless the URL does not give them (any more) and a new one,
-        or more patience, may help.
+        Returns for how many of its blobs that is done: all, unless the URL does not give them (any more), or wrong
+        bytes, and a new one, or more patience, may help.
         """
         done = 0
         parts = list(pieces(order, _PIECE))
@@ -42,9 +46,17 @@ class Carrier:
                     data = next(came)
                 except (Forbidden, NotFound, BadRequest, StoreUnavailable):
                     break
-                write_range(part, data, read_again, self._into)
-                done += len(part.digests)
+                written = self._written(part, data, read_again)
+                done += written
+                if written < len(part.digests):
+                    break
         return done
+
+    def _written(self, part: Order, data: memoryview, read_again: ReadRange) -> int:
+        try:
+            return write_range(part, data, read_again, self._into)
+        except Corrupt:
+            return 0
 
 
 class _Memory(threading.local):

@@ -18,15 +18,13 @@ from millpond.blobs.external import strong
 from millpond.blobs.external_web import checked_parts
 from millpond.blobs.store import CRC32_HEADER, CREATE_HEADER, Buffer
 from millpond.errors import MillError, StoreUnavailable, by_code
-from millpond.lake.range_reader import RangeReader
+from millpond.lake.range_reader import RangeReader, Timeouts
 from millpond.lake.store_retry import Passing, Result, Tries, Waiting, as_mill_error, failure, wrong_length
 from millpond.model.connection import ExternalObject
 from millpond.pools import new_pool, words_of
 from millpond.proxy import proxy_for
 from millpond.retry import TRANSIENT, RetryPolicy
 
-# Until connected, and for each piece that is sent; and for the answer.
-_TIMEOUT = urllib3.Timeout(connect=10.0, read=60.0)
 _SENT_BYTES = 1 << 18
 # Codes with which a store refuses a body that is not what was sent.
 _LOST_ON_THE_WAY = (b"BadDigest", b"IncompleteBody", b"RequestTimeout")
@@ -47,6 +45,7 @@ class DataPlane:
         sleep: Callable[[float], None] = time.sleep,
         connections: int = 8,
         waiting: Waiting = lambda why: None,
+        timeouts: Timeouts | None = None,
     ) -> None:
         """`base_url` completes URLs that begin with `/`."""
         self._base = base_url
@@ -54,7 +53,9 @@ class DataPlane:
         self._connections = connections
         self._pools: dict[tuple[str | None, bool], urllib3.PoolManager] = {}
         self._lock = threading.Lock()
-        self._direct = RangeReader()
+        timeouts = timeouts or Timeouts()
+        self._timeout = urllib3.Timeout(connect=timeouts.connect, read=timeouts.read)
+        self._direct = RangeReader(timeouts=timeouts)
 
     def get(self, url: str) -> bytes:
         return self._again(url, self._get_once)
@@ -147,7 +148,7 @@ class DataPlane:
             pool = self._pools.get(key)
             if pool is None:
                 pool = self._pools[key] = new_pool(
-                    key[0], is_secure=key[1], timeout=_TIMEOUT, connections=self._connections
+                    key[0], is_secure=key[1], timeout=self._timeout, connections=self._connections
                 )
             return pool
 

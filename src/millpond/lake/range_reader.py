@@ -12,14 +12,22 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead
+from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 from millpond.errors import BadRequest
 from millpond.lake.store_retry import Passing, Tries, failure, shown, wrong_length
 from millpond.retry import RetryPolicy
 
-_CONNECT_SECONDS = 10.0
-_READ_SECONDS = 60.0
+
+class Timeouts(NamedTuple):
+    """Seconds until connected, and for each piece that is sent; and for the next bytes of the answer."""
+
+    connect: float = 10.0
+    read: float = 60.0
+
+
+_TIMEOUTS = Timeouts()
 
 
 class RangeReader:
@@ -28,9 +36,14 @@ class RangeReader:
     Without proxies: what needs one is read by a DataPlane.
     """
 
-    def __init__(self, policy: RetryPolicy | None = None, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self,
+        policy: RetryPolicy | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        timeouts: Timeouts = _TIMEOUTS,
+    ) -> None:
         self._tries = Tries(policy, sleep)
-        self._connections = _Connections()
+        self._connections = _Connections(timeouts)
 
     def get_range(self, url: str, start: int, end: int) -> memoryview:
         """Bytes `start` to `end` (not included), exactly."""
@@ -147,7 +160,8 @@ class _Reading:
 class _Connections(threading.local):
     """One for each thread and host, used again."""
 
-    def __init__(self) -> None:
+    def __init__(self, timeouts: Timeouts) -> None:
+        self._timeouts = timeouts
         self.by_host: dict[tuple[str, str], HTTPConnection] = {}
 
     def ask(self, parts: SplitResult, headers: dict[str, str]) -> tuple[HTTPConnection, HTTPResponse]:
@@ -158,7 +172,7 @@ class _Connections(threading.local):
         if known is not None:
             with suppress(ConnectionError):
                 return known, _answer(known, target, headers)
-        connection = _connect(parts.scheme, parts.netloc)
+        connection = _connect(parts.scheme, parts.netloc, self._timeouts)
         return connection, _answer(connection, target, headers)
 
     def keep(self, url: str, connection: HTTPConnection) -> None:
@@ -169,18 +183,19 @@ class _Connections(threading.local):
         self.by_host[parts.scheme, parts.netloc] = connection
 
 
-def _connect(scheme: str, host: str) -> HTTPConnection:
-    connection = HTTPConnection(host, timeout=_CONNECT_SECONDS) if scheme == "http" else _secure(host)
+def _connect(scheme: str, host: str, timeouts: Timeouts) -> HTTPConnection:
+    plain = scheme == "http"
+    connection = HTTPConnection(host, timeout=timeouts.connect) if plain else _secure(host, timeouts.connect)
     connection.connect()
-    connection.sock.settimeout(_READ_SECONDS)
+    connection.sock.settimeout(timeouts.read)
     return connection
 
 
-def _secure(host: str) -> HTTPConnection:
+def _secure(host: str, seconds: float) -> HTTPConnection:
     # What knows the certificates is loaded where they are needed: every process of a crew starts with this module.
     from millpond.trust import tls_context  # noqa: PLC0415
 
-    return HTTPSConnection(host, timeout=_CONNECT_SECONDS, context=tls_context())
+    return HTTPSConnection(host, timeout=seconds, context=tls_context())
 
 
 def _answer(connection: HTTPConnection, target: str, headers: dict[str, str]) -> HTTPResponse:

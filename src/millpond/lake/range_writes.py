@@ -94,14 +94,22 @@ def part_of(order: Order, first: int, last: int) -> Order:
     return Order(order.pack_id, offsets[0], end, order.digests[first:last], offsets, stored, *columns)
 
 
-def write_range(order: Order, data: Buffer, read: ReadRange, into: Target) -> None:
-    """Write what `data`, the order's range, is needed for. Corrupt if the store holds other bytes than the tree names.
+def write_range(order: Order, data: Buffer, read: ReadRange, into: Target) -> int:
+    """Write what `data`, the order's range, is needed for; for how many of its blobs.
 
+    It ends at one of which the store holds other bytes than the tree names: Corrupt if that is the first.
     `read` is for blobs that were damaged on the way: what the store holds decides.
     A file that is written in parts has zeros where nothing is written, so chunks of zeros are left out; but not in a
     cache, whose room is counted as if it held all its bytes.
     """
-    for digest, content, uses in zip(order.digests, contents(order, data, read), order.uses, strict=True):
+    checked = contents(order, data, read)
+    for number, (digest, uses) in enumerate(zip(order.digests, order.uses, strict=True)):
+        try:
+            content = next(checked)
+        except Corrupt:
+            if number:
+                return number
+            raise
         length = len(content)
         is_hole = length == HOLE_BYTES and digest == _zeros() and not into.read_only
         for path, kind, size, offset in uses:
@@ -114,6 +122,7 @@ def write_range(order: Order, data: Buffer, read: ReadRange, into: Target) -> No
                 into.write_link(path, _link_target(path, content))
             else:
                 into.write_file(path, kind, content)
+    return len(order.digests)
 
 
 def contents(order: Order, data: Buffer, read: ReadRange) -> Iterator[Buffer]:

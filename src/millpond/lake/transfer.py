@@ -71,6 +71,14 @@ class Downloader(Protocol):
         """Where another process may read the pack for some minutes; None if only this one can."""
         ...
 
+    def note_read(self, pack_id: str, url: str, size: int) -> None:
+        """So many bytes of a pack were read over a URL of `pack_url`."""
+        ...
+
+    def distrust(self, pack_id: str) -> bool:
+        """The pack was found to hold wrong bytes where it was read: True if it is read elsewhere from now on."""
+        ...
+
     def external(self, entry: Entry, start: int, end: int) -> Iterator[bytes]:
         """Bytes `start` to `end` (not included) of an external entry, from where its object lies.
 

@@ -34,6 +34,8 @@ class Site:
     serving: Serving | None = None
     # How long jobs go on there while their agent cannot reach the server; None: as the server says for all.
     placement_seconds: int | None = None
+    # Where agents and jobs of the site reach the lake; None: where everybody does.
+    lake_endpoint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

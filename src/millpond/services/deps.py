@@ -17,6 +17,7 @@ from millpond.services.commits.pages import PageCache
 from millpond.services.flows.library import ServerLibrary
 from millpond.services.jobs.recent_shares import RecentShares
 from millpond.services.jobs.tunnels import Tunnels
+from millpond.services.lake.endpoints import OpenEndpoints
 from millpond.services.lake.fence import Fence, NoFence
 from millpond.services.people.tickets import UsedTickets
 from millpond.services.repeated_reports import Repeats
@@ -101,6 +102,8 @@ class Deps:
     unchanged: Unchanged = field(default_factory=Unchanged)
     # What agents said of their volumes a moment ago.
     repeats: Repeats = field(default_factory=Repeats)
+    # The lake as sites with an endpoint of their own reach it.
+    endpoints: OpenEndpoints = field(default_factory=OpenEndpoints)
     # Streams to jobs that their agents have not come for yet.
     tunnels: Tunnels = field(default_factory=Tunnels)
     # Shares of a long queue, worked out a moment ago.

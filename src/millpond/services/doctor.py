@@ -12,7 +12,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from millpond.db import agents as agent_rows
-from millpond.db import caches, counts, datasets
+from millpond.db import caches, counts, datasets, store_sightings
 from millpond.errors import LakeTakenOver, MillError
 from millpond.model.agent import Agent
 from millpond.model.quantity import format_bytes, format_count, format_seconds
@@ -34,7 +34,16 @@ class Check:
 
 def examine(deps: Deps) -> Sequence[Check]:
     """All checks, also when some of them fail."""
-    checks: tuple[Callable[[Deps], Check], ...] = (_database, _lake, _records, _disk, _agents, _volumes, _fills)
+    checks: tuple[Callable[[Deps], Check], ...] = (
+        _database,
+        _lake,
+        _records,
+        _disk,
+        _agents,
+        _volumes,
+        _fills,
+        _stores,
+    )
     return [check(deps) for check in checks]
 
 
@@ -153,6 +162,21 @@ def _fills(deps: Deps) -> Check:
         False,
         f"{format_count(len(held_up), 'fill')} held up. {_listed(list(reasons))}",
         "Fills continue by themselves. Check that the site reaches the lake: mill compute test NAME",
+    )
+
+
+def _stores(deps: Deps) -> Check:
+    """Whether agents can read the lake from the stores that were set for their sites."""
+    with deps.db.read() as tx:
+        found = store_sightings.problems(tx, since=connected_since(deps.clock.now()))
+    if not found:
+        return Check("lake of sites", True, "Every site reads the lake where it is set to.")
+    told = dict.fromkeys(f"site {site}: {one.problem}" for site, sights in found.items() for one in sights)
+    return Check(
+        "lake of sites",
+        False,
+        _listed(list(told)),
+        "The site reads from another store meanwhile. See: mill site show NAME",
     )
 
 

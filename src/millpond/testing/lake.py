@@ -179,6 +179,12 @@ class DirectLake:
     def pack_url(self, pack_id: str) -> None:
         return None
 
+    def note_read(self, pack_id: str, url: str, size: int) -> None:
+        return None
+
+    def distrust(self, pack_id: str) -> bool:
+        return False
+
     def pack_range(self, pack_id: str, start: int, end: int) -> bytes:
         self.ranges.append((pack_id, start, end))
         return self.store.get_range(self.keys.pack(pack_id), start, end)

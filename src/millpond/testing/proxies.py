@@ -75,6 +75,8 @@ class Way:
     server_port: int
     is_cut: bool = False
     port: int = 0
+    # Bytes that came from the server.
+    passed: int = 0
 
     @property
     def url(self) -> str:
@@ -97,6 +99,7 @@ def way_to(server_port: int) -> Iterator[Way]:
                     data = one.recv(1 << 16)
                     if not data:
                         return
+                    way.passed += len(data) if one is server else 0
                     other[one].sendall(data)
 
     with _listening(serve) as port:

@@ -35,6 +35,12 @@ class KeptSource(KeptPages):
     def pack_url(self, pack_id: str) -> str | None:
         return self._source.pack_url(pack_id)
 
+    def note_read(self, pack_id: str, url: str, size: int) -> None:
+        self._source.note_read(pack_id, url, size)
+
+    def distrust(self, pack_id: str) -> bool:
+        return self._source.distrust(pack_id)
+
     def expect_leaves(self, page_ids: Iterable[str]) -> None:
         self._source.expect_leaves(page_ids)
 

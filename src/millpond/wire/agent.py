@@ -21,6 +21,20 @@ class TrialUrls(Response):
     server_time: Time
 
 
+class StoreProbe(Response):
+    """Where the lake's own document is read in one store of the agent's site."""
+
+    store: str
+    name: str
+    url: str
+
+
+class StoreProbes(Response):
+    # The lake that is to be found there.
+    lake: str
+    items: list[StoreProbe]
+
+
 class LogAnswer(Response):
     """How far the server has the log; the agent goes on from there. Up to `durable` every server has it."""
 

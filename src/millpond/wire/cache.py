@@ -28,6 +28,10 @@ class Site(Response):
     limit: RateLimit | None = None
     # How long jobs go on there while their agent cannot reach the server; null: as for all sites.
     placement_seconds: int | None = None
+    # Where agents and jobs of the site reach the lake; null: where everybody does.
+    lake_endpoint: str | None = None
+    # Said once, when it was changed: what was found wrong and does not stand in the way.
+    warning: str | None = None
 
 
 class SiteCreate(Request):
@@ -35,9 +39,12 @@ class SiteCreate(Request):
 
 
 class SiteChange(Request):
-    """`address`: where agents of other sites fetch cached commits, as `host:port`; null: nowhere."""
+    """What is left out stays. `address`: where agents of other sites fetch cached commits, as `host:port`; null:
+    nowhere. `lake_endpoint`: where agents and jobs of the site reach the lake, as a URL; null: where everybody does.
+    """
 
     address: str | None = Field(default=None, max_length=300)
+    lake_endpoint: str | None = Field(default=None, max_length=300)
 
 
 class SitePlacements(Request):

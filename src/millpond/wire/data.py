@@ -321,10 +321,23 @@ class ExternalUrl(Response):
     descriptor: str
 
 
-class Urls(Response):
+class StoreUrls(Response):
+    """The same objects in another store, which is read if the better one is away or lacks them."""
+
+    store: str
     pages: dict[str, str]
     locators: dict[str, str]
     packs: dict[str, str]
+
+
+class Urls(Response):
+    # Where these URLs lead: `lake`, `endpoint` (that of the site of who asks), or the id of a replica.
+    store: str = "lake"
+    pages: dict[str, str]
+    locators: dict[str, str]
+    packs: dict[str, str]
+    # The next best first; none where there is but the lake.
+    others: list[StoreUrls] = []
     # How many bytes each of these packs has.
     pack_sizes: dict[str, int] = {}
     external: dict[str, ExternalUrl] = {}

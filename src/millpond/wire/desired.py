@@ -208,4 +208,6 @@ class Desired(Response):
     tunnels: list[DesiredTunnel] = []
     # What agents of other sites may fetch from this one now.
     grants: list[DesiredGrant] = []
+    # Stores that its site reads the lake from: whether they can be read is tried from time to time, and told.
+    stores: list[str] = []
     server_time: Time

@@ -138,6 +138,13 @@ class SourceSeen(Request):
     bytes: int = Field(default=0, ge=0)
 
 
+class StoreSeen(Request):
+    """Whether the agent can read the lake from a store of its site; `problem` is a sentence for people."""
+
+    store: str = Field(max_length=32)
+    problem: str | None = None
+
+
 class FillSeen(Request):
     """Progress or end of a fill, eviction or verification, told until the desired state no longer asks for it."""
 
@@ -215,6 +222,8 @@ class Observed(Request):
     peer: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
     nodes: list[NodeFacts]
     volumes: list[VolumeSeen] = []
+    # Of the stores that it was asked to try.
+    stores: list[StoreSeen] = []
     fills: list[FillSeen] = []
     placements: list[PlacementSeen] = []
     # The revision of the desired state this agent has; the server answers at once when it has a newer one.

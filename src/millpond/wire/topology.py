@@ -37,11 +37,22 @@ class LinkPut(Request):
     price_per_gb: float | None = Field(default=None, ge=0, le=1_000_000)
 
 
+class SiteStore(Response):
+    """Where a site reads the lake. `problem`: why it cannot now; `seen_at`: when an agent there last tried."""
+
+    id: str
+    name: str
+    problem: str | None = None
+    seen_at: Time | None = None
+
+
 class SiteDetail(Response):
     site: Site
     links: list[Link]
     volumes: list[str]
     computes: list[str]
+    # Where it reads the lake, if that was set.
+    stores: list[SiteStore] = []
 
 
 class VolumeBandwidth(Response):

@@ -12,13 +12,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from urllib3 import Timeout
 
 from millpond.errors import BadRequest, DiskFull, Forbidden, MillError, NotFound, StoreUnavailable
 from millpond.lake import fetch_orders, store_retry
 from millpond.lake.digests import digest_of
 from millpond.lake.http import DataPlane
-from millpond.lake.range_reader import RangeReader
+from millpond.lake.range_reader import RangeReader, Timeouts
 from millpond.lake.range_writes import order_of, part_of, write_range
 from millpond.lake.target import Target
 from millpond.model.dataset import BlobPlace
@@ -432,8 +431,7 @@ def test_a_proxy_gets_the_password_it_wants(store: Store, plane: DataPlane, monk
     assert given == [f"Basic {b64encode(b'maria:p@ss').decode()}"]
 
 
-def test_a_slow_line_may_take_longer_than_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("millpond.lake.http._TIMEOUT", Timeout(connect=0.5, read=10))
+def test_a_slow_line_may_take_longer_than_the_timeout() -> None:
     body = bytes(16 << 20)
     with socket.socket() as listener:
         # Small, or the kernel takes nearly all of it at once.
@@ -442,7 +440,8 @@ def test_a_slow_line_may_take_longer_than_the_timeout(monkeypatch: pytest.Monkey
         listener.listen()
         reader = threading.Thread(target=_read_slowly, args=(listener, len(body)))
         reader.start()
-        plane = DataPlane(f"http://127.0.0.1:{listener.getsockname()[1]}", policy=RetryPolicy(attempts=1))
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        plane = DataPlane(url, policy=RetryPolicy(attempts=1), timeouts=Timeouts(0.5, 10))
         plane.put("/a", body)
         reader.join()
         plane.close()

@@ -44,6 +44,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/agents/stores": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Store Probes
+         * @description What an agent reads to try the stores of its site.
+         */
+        get: operations["get_store_probes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/agents/sync": {
         parameters: {
             query?: never;
@@ -5677,6 +5697,11 @@ export interface components {
             /** Site */
             site: string;
             /**
+             * Stores
+             * @default []
+             */
+            stores: string[];
+            /**
              * Trials
              * @default []
              */
@@ -5722,6 +5747,8 @@ export interface components {
             dataset_id: string;
             /** Files */
             files: number;
+            /** Lake Bytes Per Second */
+            lake_bytes_per_second?: number | null;
             /**
              * Needed Bytes
              * @default 0
@@ -5749,6 +5776,8 @@ export interface components {
             reserve_inodes: number;
             /** Source */
             source?: string | null;
+            /** Source Bytes Per Second */
+            source_bytes_per_second?: number | null;
             /** Tree */
             tree: string;
             /** Volume Id */
@@ -5761,7 +5790,7 @@ export interface components {
         };
         /**
          * DesiredGrant
-         * @description Send this published commit to the one agent that shows the token, of which this is the SHA-256.
+         * @description Send this commit, as far as it is there, to the one agent that shows the token, of which this is the SHA-256.
          */
         DesiredGrant: {
             /** Commit Id */
@@ -5835,18 +5864,12 @@ export interface components {
         /**
          * DesiredPeer
          * @description The agent of another site that sends the commit from its volume, to whoever shows the token, once.
-         *
-         *     Rates are in bytes per second: what is expected from there, and from the lake.
          */
         DesiredPeer: {
             /** Address */
             address: string;
-            /** Bytes Per Second */
-            bytes_per_second?: number | null;
             /** Fingerprint */
             fingerprint: string;
-            /** Lake Bytes Per Second */
-            lake_bytes_per_second?: number | null;
             /** Token */
             token: string;
         };
@@ -6826,6 +6849,11 @@ export interface components {
              * @default 0
              */
             done_files: number;
+            /**
+             * Followed
+             * @default false
+             */
+            followed: boolean;
             /** Problem */
             problem?: string | null;
             /**
@@ -9441,6 +9469,11 @@ export interface components {
              * @default 0
              */
             sequence: number;
+            /**
+             * Stores
+             * @default []
+             */
+            stores: components["schemas"]["StoreSeen"][];
             /** Version */
             version: string;
             /**
@@ -11484,6 +11517,8 @@ export interface components {
             created_at: string;
             /** Id */
             id: string;
+            /** Lake Endpoint */
+            lake_endpoint?: string | null;
             limit?: components["schemas"]["RateLimit"] | null;
             /** Name */
             name: string;
@@ -11491,14 +11526,19 @@ export interface components {
             placement_seconds?: number | null;
             /** Volumes */
             volumes: number;
+            /** Warning */
+            warning?: string | null;
         };
         /**
          * SiteChange
-         * @description `address`: where agents of other sites fetch cached commits, as `host:port`; null: nowhere.
+         * @description What is left out stays. `address`: where agents of other sites fetch cached commits, as `host:port`; null:
+         *     nowhere. `lake_endpoint`: where agents and jobs of the site reach the lake, as a URL; null: where everybody does.
          */
         SiteChange: {
             /** Address */
             address?: string | null;
+            /** Lake Endpoint */
+            lake_endpoint?: string | null;
         };
         /** SiteCreate */
         SiteCreate: {
@@ -11512,6 +11552,11 @@ export interface components {
             /** Links */
             links: components["schemas"]["Link"][];
             site: components["schemas"]["Site"];
+            /**
+             * Stores
+             * @default []
+             */
+            stores: components["schemas"]["SiteStore"][];
             /** Volumes */
             volumes: string[];
         };
@@ -11522,6 +11567,20 @@ export interface components {
         SitePlacements: {
             /** Seconds */
             seconds?: number | null;
+        };
+        /**
+         * SiteStore
+         * @description Where a site reads the lake. `problem`: why it cannot now; `seen_at`: when an agent there last tried.
+         */
+        SiteStore: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Problem */
+            problem?: string | null;
+            /** Seen At */
+            seen_at?: string | null;
         };
         /**
          * Skipped
@@ -11756,6 +11815,55 @@ export interface components {
             required: boolean;
             /** Type */
             type: string;
+        };
+        /**
+         * StoreProbe
+         * @description Where the lake's own document is read in one store of the agent's site.
+         */
+        StoreProbe: {
+            /** Name */
+            name: string;
+            /** Store */
+            store: string;
+            /** Url */
+            url: string;
+        };
+        /** StoreProbes */
+        StoreProbes: {
+            /** Items */
+            items: components["schemas"]["StoreProbe"][];
+            /** Lake */
+            lake: string;
+        };
+        /**
+         * StoreSeen
+         * @description Whether the agent can read the lake from a store of its site; `problem` is a sentence for people.
+         */
+        StoreSeen: {
+            /** Problem */
+            problem?: string | null;
+            /** Store */
+            store: string;
+        };
+        /**
+         * StoreUrls
+         * @description The same objects in another store, which is read if the better one is away or lacks them.
+         */
+        StoreUrls: {
+            /** Locators */
+            locators: {
+                [key: string]: string;
+            };
+            /** Packs */
+            packs: {
+                [key: string]: string;
+            };
+            /** Pages */
+            pages: {
+                [key: string]: string;
+            };
+            /** Store */
+            store: string;
         };
         /**
          * Template
@@ -12355,6 +12463,11 @@ export interface components {
                 [key: string]: string;
             };
             /**
+             * Others
+             * @default []
+             */
+            others: components["schemas"]["StoreUrls"][];
+            /**
              * Pack Sizes
              * @default {}
              */
@@ -12369,6 +12482,11 @@ export interface components {
             pages: {
                 [key: string]: string;
             };
+            /**
+             * Store
+             * @default lake
+             */
+            store: string;
         };
         /**
          * UrlsRequest
@@ -13073,6 +13191,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Joined"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_store_probes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoreProbes"];
                 };
             };
             /** @description A problem */

@@ -14,6 +14,13 @@ export const topologyQuery = queryOptions({
   refetchInterval: 15_000,
 });
 
+export const siteQuery = (site: string) =>
+  queryOptions({
+    queryKey: ["sites", site],
+    queryFn: () => take(api.GET("/api/v1/sites/{site}", { params: { path: { site } } })),
+    refetchInterval: 15_000,
+  });
+
 function refreshTopology(): Promise<unknown> {
   return Promise.all(
     ["topology", "sites", "volumes"].map((noun) => queries.invalidateQueries({ queryKey: [noun] })),
@@ -29,8 +36,14 @@ export function useAddSite() {
 
 export function useChangeSite() {
   return useMutation({
-    mutationFn: ({ site, address }: { site: string; address: string | null }) =>
-      take(api.PUT("/api/v1/sites/{site}", { params: { path: { site } }, body: { address } })),
+    mutationFn: ({
+      site,
+      ...body
+    }: {
+      site: string;
+      address?: string | null;
+      lake_endpoint?: string | null;
+    }) => take(api.PUT("/api/v1/sites/{site}", { params: { path: { site } }, body })),
     onSuccess: refreshTopology,
   });
 }

@@ -9,7 +9,8 @@ from starlette.concurrency import run_in_threadpool
 
 from millpond.api.access import PUBLIC, AgentOnly, DepsOf, HubOf
 from millpond.services.computes import agents, compute_tests, joining, presence
-from millpond.wire.agent import PROTOCOL_HEADER, TrialUrls
+from millpond.services.lake import stores
+from millpond.wire.agent import PROTOCOL_HEADER, StoreProbe, StoreProbes, TrialUrls
 from millpond.wire.computes import Checks, Join, Joined
 from millpond.wire.desired import Desired
 from millpond.wire.observed import Observed
@@ -45,6 +46,13 @@ def get_trial_urls(test: str, actor: AgentOnly, deps: DepsOf) -> TrialUrls:
 @router.post("/tests/{test}", status_code=204)
 def finish_compute_test(test: str, body: Checks, actor: AgentOnly, deps: DepsOf) -> None:
     compute_tests.finish(deps, actor, test, body.checks)
+
+
+@router.get("/stores")
+def get_store_probes(actor: AgentOnly, deps: DepsOf) -> StoreProbes:
+    """What an agent reads to try the stores of its site."""
+    found = [StoreProbe.model_validate(probe) for probe in stores.probes(deps, actor)]
+    return StoreProbes(lake=stores.lake_id(deps), items=found)
 
 
 @router.post("/sync", dependencies=[Depends(_check_protocol)], response_model=Desired)

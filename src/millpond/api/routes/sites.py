@@ -35,7 +35,8 @@ def get_site(site: str, actor: SignedIn, deps: DepsOf) -> SiteDetail:
 
 @router.put("/sites/{site}")
 def change_site(site: str, body: wire.SiteChange, actor: SiteAdmin, deps: DepsOf) -> wire.Site:
-    return shapes.site(sites.change(deps, actor, site, address=body.address), deps.clock.now())
+    given = {name: getattr(body, name) for name in body.model_fields_set}
+    return shapes.changed_site(sites.change(deps, actor, site, given), deps.clock.now())
 
 
 @router.delete("/sites/{site}", status_code=204)

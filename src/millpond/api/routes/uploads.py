@@ -42,7 +42,7 @@ async def find_missing(upload: str, request: Request, scope: Uploader, deps: Dep
 @router.post("/{upload}/packs")
 def promise_packs(upload: str, body: wire.PackSlotsRequest, scope: Uploader, deps: DepsOf) -> wire.Slots:
     found = uploads.get(deps, scope.actor, scope.project, upload)
-    return _slots(uploads.pack_slots(deps, found, body.count, body.crc32))
+    return _slots(uploads.pack_slots(deps, found, body.count, body.crc32, site_id=scope.actor.site_id))
 
 
 @router.post("/{upload}/packs/written", status_code=204)

@@ -10,8 +10,8 @@ from millpond.decide.near import Serves
 from millpond.model.rate_limit import LimitWindow, RateLimit, parse_time_of_day
 from millpond.model.topology import CacheUses
 from millpond.model.volume import Volume
+from millpond.services.places import sites, volume_usage
 from millpond.services.places import topology as places
-from millpond.services.places import volume_usage
 from millpond.services.places.limit_views import limit_view
 from millpond.services.places.volume_views import VolumeView
 from millpond.wire import cache, rate_limits, topology
@@ -22,12 +22,17 @@ _VOLUME = {field.name for field in fields(Volume)} & cache.Volume.model_fields.k
 _SUMMARY = topology.CachesSummary.model_fields.keys() - {"fills"}
 
 
+def changed_site(changed: sites.ChangedSite, now: datetime) -> cache.Site:
+    return site(changed.counts, now).model_copy(update={"warning": changed.warning})
+
+
 def site(counts: SiteCounts, now: datetime) -> cache.Site:
     found = counts.site
     limit = limit_view(found.limit, now)
     return cache.Site(
         id=found.id, name=found.name, created_at=found.created_at, computes=counts.computes, volumes=counts.volumes,
-        address=found.address, limit=rate_limits.RateLimit.model_validate(limit) if limit else None,
+        address=found.address, lake_endpoint=found.lake_endpoint,
+        limit=rate_limits.RateLimit.model_validate(limit) if limit else None,
         placement_seconds=found.placement_seconds,
     )  # fmt: skip
 
@@ -43,6 +48,7 @@ def site_detail(found: places.SiteDetail) -> topology.SiteDetail:
         links=[topology.Link.model_validate(link) for link in found.links],
         volumes=list(found.volumes),
         computes=list(found.computes),
+        stores=[topology.SiteStore.model_validate(one) for one in found.stores],
     )
 
 

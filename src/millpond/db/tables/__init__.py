@@ -62,7 +62,15 @@ from millpond.db.tables.scheduling import gpu_share_sample, job_event, nominatio
 from millpond.db.tables.searches import search, trial
 from millpond.db.tables.secrets import secret
 from millpond.db.tables.templates import queue, template
-from millpond.db.tables.topology import bandwidth, cache_use, fill_rate, link, volume_sample, volume_sight
+from millpond.db.tables.topology import (
+    bandwidth,
+    cache_use,
+    fill_rate,
+    link,
+    store_sight,
+    volume_sample,
+    volume_sight,
+)
 from millpond.db.tables.work import (
     job,
     loose_artifact,
@@ -152,6 +160,7 @@ __all__ = [
     "source",
     "source_object",
     "staged_artifact",
+    "store_sight",
     "template",
     "token",
     "tree_difference",

@@ -35,6 +35,8 @@ site = Table(
     Column("serving_tls_key", String(1000), nullable=True),
     # How long placements last without word from the server; null: as the settings say.
     Column("placement_seconds", Integer, nullable=True),
+    # Where agents and jobs of the site reach the lake.
+    Column("lake_endpoint", String(300), nullable=True),
 )
 
 volume = Table(

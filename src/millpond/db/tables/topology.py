@@ -46,6 +46,16 @@ volume_sight = Table(
     time_column("seen_at"),
 )
 
+# Whether each agent can read the lake from the stores that its site has: `lake`, `endpoint`, or the id of a replica.
+store_sight = Table(
+    "store_sight",
+    metadata,
+    Column("agent_id", String(32), ForeignKey("agent.id", ondelete="CASCADE"), primary_key=True),
+    Column("store_id", String(32), primary_key=True),
+    Column("problem", Text, nullable=True),
+    time_column("seen_at"),
+)
+
 # Counts of one hour. Kept for good: an hour without use has no row.
 cache_use = Table(
     "cache_use",

@@ -119,6 +119,12 @@ class ExportFile:
             places.update(unpack_locator(self._read(part, DOCUMENT_MOST)))
         return places
 
+    def note_read(self, pack_id: str, url: str, size: int) -> None:
+        return None
+
+    def distrust(self, pack_id: str) -> bool:
+        return False
+
     def pack_range(self, pack_id: str, start: int, end: int) -> bytes:
         part = self._part(PartKind.PACK, bytes.fromhex(pack_id))
         if not 0 <= start <= end <= part.length:

@@ -34,6 +34,7 @@ from millpond.services.computes.presence import is_connected
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes, tunnel_calls
 from millpond.services.jobs.placements import leave_alone
+from millpond.services.lake import stores
 from millpond.services.people.tokens import reattach
 from millpond.services.runs import logs
 from millpond.wire.desired import Desired
@@ -58,6 +59,7 @@ def observe(deps: Deps, actor: Actor, observed: Observed) -> Agent:
     cache_reports.observe_fills(deps, agent, [fill for fill in observed.fills if fill.state == "ready"])
     cache_reports.observe_volumes(deps, agent, observed.volumes)
     cache_reports.observe_fills(deps, agent, [fill for fill in observed.fills if fill.state != "ready"])
+    stores.observe(deps, agent, {one.store: one.problem for one in observed.stores})
     _observe_placements(deps, agent, observed.placements, now)
     return agent
 
@@ -86,6 +88,7 @@ def desired(deps: Deps, agent: Agent, observed: Observed) -> Desired:
         trials=trials,
         tunnels=tunnels,
         grants=desired_fills.grants_for(deps, agent),
+        stores=list(stores.wanted_at(deps, agent.site_id)),
         word_seconds=presence.WORD.total_seconds(),
         server_time=deps.clock.now(),
     )

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
-from millpond.db import blobs, datasets, jobs, models, promised_pages, server, uploads
+from millpond.db import blobs, datasets, jobs, models, promised_pages, uploads
 from millpond.errors import Forbidden
 from millpond.lake.keys import ProjectKeys
 from millpond.model.dataset import Commit, Dataset, DatasetKind, PackState
@@ -20,6 +20,8 @@ from millpond.services.datasets import external
 from millpond.services.datasets.external import ExternalUrl
 from millpond.services.datasets.reading import reader_of
 from millpond.services.deps import Deps
+from millpond.services.lake import stores
+from millpond.services.lake.stores import ReadableStore
 from millpond.services.models import job_reads
 from millpond.services.people import access
 
@@ -54,9 +56,23 @@ class UrlsWanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Urls:
-    """Signed URLs by what was asked for, and the sizes of the packs."""
+class StoreUrls:
+    """Signed URLs of one store, by what was asked for."""
 
+    store: str
+    pages: Mapping[str, str]
+    locators: Mapping[str, str]
+    packs: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Urls:
+    """Signed URLs by what was asked for, and the sizes of the packs.
+
+    They lead to `store`, the best for whoever asks; `others` hold the same objects, the next best first.
+    """
+
+    store: str
     pages: Mapping[str, str]
     locators: Mapping[str, str]
     packs: Mapping[str, str]
@@ -64,6 +80,7 @@ class Urls:
     external: Mapping[str, ExternalUrl]
     commit: str | None
     lake: str | None
+    others: Sequence[StoreUrls]
     expires_at: datetime
 
 
@@ -82,25 +99,29 @@ def sign(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, asked: Urls
     if asked.packs:
         deps.lake_use.last_read = now
 
-    def signed(key: str) -> str:
-        return deps.store.sign("GET", key, seconds).url
-
+    found = stores.stores_for(deps, actor)
+    best, *others = [_signed(store, keys, asked, seconds) for store in found]
     return Urls(
-        pages={page_id: signed(keys.page(page_id)) for page_id in asked.pages},
-        locators={page_id: signed(keys.locator(page_id)) for page_id in asked.locators},
-        packs={pack_id: signed(keys.pack(pack_id)) for pack_id in asked.packs},
+        store=best.store,
+        pages=best.pages,
+        locators=best.locators,
+        packs=best.packs,
         pack_sizes=sizes,
         external=external.urls(deps, dataset, commit, asked.external) if asked.external else {},
-        commit=signed(keys.commit(commit.id)) if asked.commit else None,
-        lake=_lake_id(deps) if asked.commit else None,
+        commit=found[0].sign(keys.commit(commit.id), seconds) if asked.commit else None,
+        lake=(stores.lake_id(deps) or None) if asked.commit else None,
+        others=others,
         expires_at=expires,
     )
 
 
-def _lake_id(deps: Deps) -> str | None:
-    with deps.db.read() as tx:
-        row = server.get(tx)
-    return row.lake_id if row else None
+def _signed(store: ReadableStore, keys: ProjectKeys, asked: UrlsWanted, seconds: int) -> StoreUrls:
+    return StoreUrls(
+        store=store.id,
+        pages={page_id: store.sign(keys.page(page_id), seconds) for page_id in asked.pages},
+        locators={page_id: store.sign(keys.locator(page_id), seconds) for page_id in asked.locators},
+        packs={pack_id: store.sign(keys.pack(pack_id), seconds) for pack_id in asked.packs},
+    )
 
 
 def _check_belong(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, asked: UrlsWanted) -> dict[str, int]:

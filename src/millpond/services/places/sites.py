@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
@@ -17,6 +20,7 @@ from millpond.model.quantity import format_seconds
 from millpond.model.topology import LAKE
 from millpond.model.volume import Site
 from millpond.services.deps import Deps
+from millpond.services.lake.endpoint_check import check_endpoint, parse_endpoint
 from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.people import access, audit
 
@@ -62,23 +66,44 @@ def remove(deps: Deps, actor: Actor, name: str) -> None:
         audit.record(tx, now=now, actor=actor, action="site.remove", subject=name)
 
 
-def change(deps: Deps, actor: Actor, name: str, *, address: str | None) -> SiteCounts:
-    """Set where agents of other sites reach the one that serves its volumes; None: nowhere."""
-    if address is not None:
-        try:
-            address = str(HostPort.parse(address))
-        except ValueError as error:
-            raise BadRequest(str(error), hint="Write it as HOST:PORT, like gpu1.example.org:8425.") from error
+@dataclass(frozen=True, slots=True)
+class ChangedSite:
+    """A site as it is now; `warning` is what was found wrong and does not stand in the way."""
+
+    counts: SiteCounts
+    warning: str | None = None
+
+
+def change(deps: Deps, actor: Actor, name: str, changes: Mapping[str, str | None]) -> ChangedSite:
+    """Set what `changes` names, to nothing for None; the rest stays.
+
+    `address`: where agents of other sites reach the one that serves its volumes. `lake_endpoint`: where agents and jobs
+    of the site reach the lake; BadRequest if another lake is there.
+    """
+    values = dict(changes)
+    if address := values.get("address"):
+        values["address"] = _address(address)
+    warning = None
+    if endpoint := values.get("lake_endpoint"):
+        values["lake_endpoint"] = endpoint = parse_endpoint(endpoint)
+        warning = check_endpoint(deps, endpoint)
     now = deps.clock.now()
     with deps.db.write() as tx:
         site = find(tx, name)
-        sites.change(tx, site.id, address=address)
-        audit.record(
-            tx, now=now, actor=actor, action="site.change", subject=name, details={"address": address or "none"}
-        )
+        if values:
+            sites.change(tx, site.id, **values)
+            details = {key: value or "none" for key, value in values.items()}
+            audit.record(tx, now=now, actor=actor, action="site.change", subject=name, details=details)
         found = get(tx, name)
     deps.events.wake("agents")
-    return found
+    return ChangedSite(found, warning)
+
+
+def _address(text: str) -> str:
+    try:
+        return str(HostPort.parse(text))
+    except ValueError as error:
+        raise BadRequest(str(error), hint="Write it as HOST:PORT, like gpu1.example.org:8425.") from error
 
 
 def let_placements_last(deps: Deps, actor: Actor, name: str, seconds: int | None) -> SiteCounts:

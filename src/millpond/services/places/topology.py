@@ -17,6 +17,8 @@ from millpond.services.caches.fills.speed import FillSpeed
 from millpond.services.computes import computes
 from millpond.services.computes.computes import ComputeView
 from millpond.services.deps import Deps
+from millpond.services.lake import stores
+from millpond.services.lake.stores import SiteStore
 from millpond.services.places import geography
 from millpond.services.places import links as link_service
 from millpond.services.places import sites as site_service
@@ -62,6 +64,8 @@ class SiteDetail:
     links: Sequence[LinkView]
     volumes: Sequence[str]
     computes: Sequence[str]
+    # Where it reads the lake, if that was said, and what its agents found there.
+    stores: Sequence[SiteStore]
     now: datetime
 
 
@@ -91,7 +95,8 @@ def site(deps: Deps, name: str) -> SiteDetail:
         stands = sites.standing_at(tx, found.site.id)
         places = geography.of_now(tx, deps)
         ways = link_service.views(tx, places)
-    return SiteDetail(found, [link for link in ways if name in (link.a, link.b)], *stands, places.now)
+        reads = stores.seen_at(tx, deps, found.site)
+    return SiteDetail(found, [link for link in ways if name in (link.a, link.b)], *stands, reads, places.now)
 
 
 def _volume(tx: Connection, view: VolumeView, fills: Sequence[FillSpeed]) -> TopologyVolume:

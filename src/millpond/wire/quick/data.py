@@ -101,11 +101,20 @@ class ExternalUrl(QuickShape, of=_OF):
     descriptor: str
 
 
+class StoreUrls(QuickShape, of=_OF):
+    store: str
+    pages: dict[str, str]
+    locators: dict[str, str]
+    packs: dict[str, str]
+
+
 class Urls(QuickShape, of=_OF):
+    store: str = "lake"
     pages: dict[str, str]
     locators: dict[str, str]
     packs: dict[str, str]
     pack_sizes: dict[str, int] = {}
     external: dict[str, ExternalUrl] = {}
+    others: list[StoreUrls] = []
     commit: str | None = None
     lake: str | None = None

@@ -29,6 +29,7 @@ from millpond.model.quantity import format_count
 from millpond.services.commits.packs import trust as pack_trust
 from millpond.services.commits.packs.trust import owner_of, scope_of
 from millpond.services.deps import Deps
+from millpond.services.lake import stores
 from millpond.services.people import access
 
 # Requests to the store at a time, for one caller.
@@ -90,8 +91,12 @@ def missing(deps: Deps, upload: Upload, digests: bytes) -> bytes:
     return bytes(digest not in known for digest in asked)
 
 
-def pack_slots(deps: Deps, upload: Upload, count: int, checksums: Sequence[str] = ()) -> list[Slot]:
+def pack_slots(
+    deps: Deps, upload: Upload, count: int, checksums: Sequence[str] = (), *, site_id: str | None = None
+) -> list[Slot]:
     """Places for `count` new packs. Their ids are ours, so no two uploads ever share one.
+
+    They are reached through the endpoint of the site from where they come, if it has one.
 
     `checksums` are the CRC-32 of each; a slot names its own where the store refuses what does not have it. With or
     without, a slot only creates where the store heeds conditions.
@@ -106,7 +111,7 @@ def pack_slots(deps: Deps, upload: Upload, count: int, checksums: Sequence[str] 
         uploads.promise_packs(tx, upload, ids, now=now)
     keys = ProjectKeys(upload.project_id)
     return [
-        _slot(deps, pack_id, keys.pack(pack_id), now, checksum)
+        _slot(deps, pack_id, keys.pack(pack_id), now, checksum, site_id)
         for pack_id, checksum in zip_longest(ids, checksums, fillvalue="")
     ]
 
@@ -204,10 +209,9 @@ def _read(deps: Deps, upload: Upload, item: WrittenPack) -> list[BlobPlace] | No
     return read_index(item.id, item.size, lambda start, end: deps.store.get_range(key, start, end))
 
 
-def _slot(deps: Deps, identifier: str, key: str, now: datetime, checksum: str) -> Slot:
-    seconds = deps.settings.url_seconds
-    signed = deps.store.sign_create(key, seconds, checksum)
-    expires = now + timedelta(seconds=seconds)
+def _slot(deps: Deps, identifier: str, key: str, now: datetime, checksum: str, site_id: str | None) -> Slot:
+    signed = stores.sign_create(deps, site_id, key, checksum)
+    expires = now + timedelta(seconds=deps.settings.url_seconds)
     return Slot(id=identifier, url=signed.url, headers=dict(signed.headers), expires_at=expires)
 
 

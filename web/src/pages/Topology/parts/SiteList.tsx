@@ -5,6 +5,7 @@ import { TextLink } from "../../../components/TextLink";
 import { formatRate } from "../../../lib/quantity";
 import { SiteAddress } from "./SiteAddress";
 import { RemoveSite } from "./SiteForms";
+import { SiteLake } from "./SiteLake";
 import { fillsOf, stockOf, strengthOf } from "./words";
 
 /** The drawing in words: every site with what stands there. */
@@ -30,6 +31,7 @@ export function SiteList({ topology }: { topology: Topology }) {
                 <ComputeWords key={item.name} item={item} />
               ))}
               {volumes.length > 0 && <SiteAddress site={site} />}
+              {volumes.length + computes.length > 0 && <SiteLake site={site} />}
               {volumes.length + computes.length === 0 && (
                 <Text size="sm" c="dimmed">
                   No volumes or computes yet.
