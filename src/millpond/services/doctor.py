@@ -176,7 +176,7 @@ def _stores(deps: Deps) -> Check:
         "lake of sites",
         False,
         _listed(list(told)),
-        "The site reads from another store meanwhile. See: mill site show NAME",
+        "Until then the site reads from another store. See: mill site show NAME",
     )
 
 
