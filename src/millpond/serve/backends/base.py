@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from ..statistics import BatchTimes
 from ..tensors.datatypes import Array
 
 Arrays = dict[str, Array]
+# The batch of models that can, and whose configuration does not say how much.
+DERIVED_BATCH = 256
 
 
 class Backend(Protocol):
@@ -66,6 +69,11 @@ class Source:
 
     def refuse(self, why: str) -> ServeError:
         return ServeError(400, f"cannot load model '{self.name}' version {self.version}: {why}")
+
+
+def usable_cores() -> int:
+    """Cores that this process may use; frameworks count those of the machine."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Load(Protocol):

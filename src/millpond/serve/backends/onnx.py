@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,11 +11,9 @@ import onnxruntime as ort
 from ..config import PbConfig, fill_in
 from ..config.message import TYPE_NAMES
 from ..tensors.datatypes import Array
-from .base import Arrays, Backend, Source
+from .base import DERIVED_BATCH, Arrays, Backend, Source, usable_cores
 from .stacked import Stacked
 
-# Derived for models that can batch and whose configuration does not say how much.
-DERIVED_BATCH = 256
 _DATATYPES = {
     "tensor(bool)": "BOOL",
     "tensor(uint8)": "UINT8",
@@ -73,18 +70,13 @@ def _open(source: Source) -> ort.InferenceSession:
     # Threads that spin between requests cost more than they gain, and take the cores of others.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.inter_op.allow_spinning", "0")
-    options.intra_op_num_threads = int(source.parameter("intra_op_thread_count") or _cores())
+    options.intra_op_num_threads = int(source.parameter("intra_op_thread_count") or usable_cores())
     options.inter_op_num_threads = int(source.parameter("inter_op_thread_count") or 0)
     options.log_severity_level = 3
     try:
         return ort.InferenceSession(source.file, options, providers=_providers(source.config))
     except Exception as error:
         raise source.refuse(f"onnxruntime: {error}") from error
-
-
-def _cores() -> int:
-    """Cores that this process may use; onnxruntime counts those of the machine."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _providers(config: PbConfig) -> list[str]:

@@ -22,6 +22,7 @@ from . import triton_python
 from .base import Arrays, Backend, Source
 from .modules import import_model
 from .stacked import Stacked
+from .triton_python import writable
 
 
 def load(source: Source) -> Sequence[Backend]:
@@ -48,7 +49,7 @@ class _PythonModel:
             raise source.refuse(f"{type(error).__name__}: {error}") from error
 
     def predict(self, inputs: Arrays, outputs: Sequence[str]) -> Mapping[str, Array]:
-        answer = self._model.predict(inputs)
+        answer = self._model.predict({name: writable(array) for name, array in inputs.items()})
         if not isinstance(answer, Mapping):
             raise ServeError(500, f"predict() must return a dict of arrays, not {type(answer).__name__}")
         return {name: np.asarray(value) for name, value in answer.items()}
