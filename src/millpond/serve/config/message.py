@@ -72,18 +72,14 @@ def fill_in(
 
     A model whose every tensor begins with a free dimension can batch; dims of a configuration leave that one out.
     """
-    if config.input or config.output:
-        missing = [] if config.input else inputs, [] if config.output else outputs
-        batch = config.max_batch_size > 0
-    else:
-        missing = inputs, outputs
-        every = [*inputs, *outputs]
-        batch = max_batch_size > 0 and bool(every) and all(dims and dims[0] == -1 for _, _, dims in every)
-        if config.max_batch_size > 0 and not batch and every:
-            batch = True
-        elif batch and config.max_batch_size == 0:
-            config.max_batch_size = max_batch_size
+    every = [*inputs, *outputs]
+    can_batch = bool(every) and all(dims and dims[0] == -1 for _, _, dims in every)
+    if can_batch and not (config.max_batch_size or config.input or config.output):
+        config.max_batch_size = max_batch_size
+        if max_batch_size:
             config.dynamic_batching.SetInParent()
+    batch = config.max_batch_size > 0
+    missing = [] if config.input else inputs, [] if config.output else outputs
     for target, found in zip((config.input, config.output), missing, strict=True):
         for name, datatype, dims in found:
             entry = target.add()
