@@ -37,11 +37,11 @@ def mlperf(
     target: Annotated[str, typer.Argument(metavar="TARGET", help="MODEL@VERSION, ./folder of a model, or a URL.")],
     scenario: Annotated[
         list[str] | None,
-        typer.Option("--scenario", help="single, multi, offline, server or all (default: all but server)."),
+        typer.Option("--scenario", help="Scenario: single, multi, offline, server or all (default: all but server)."),
     ] = None,
     servers: Annotated[str, typer.Option(help="Numbers of servers to compare, like 1,2.")] = "1",
     storage: Annotated[str, typer.Option(help="Where the files lie: local, shared or both.")] = "local",
-    protocol: Annotated[str, typer.Option(help="http, grpc or both, like http,grpc.")] = "http",
+    protocol: Annotated[str, typer.Option(help="Protocol: http, grpc or both, like http,grpc.")] = "http",
     task: Annotated[
         str | None, typer.Option(help="Task of the table, like image-classification (default: the model's name).")
     ] = None,
@@ -58,7 +58,7 @@ def mlperf(
     official: Annotated[bool, typer.Option("--official", help="Run as long as a submission must.")] = False,
     requests: Annotated[int, typer.Option("--requests", help="Requests under way at once.", min=1, max=256)] = 4,
     model: Annotated[str | None, typer.Option(help="Name of the model at a URL.")] = None,
-    grpc_url: Annotated[str | None, typer.Option("--grpc-url", help="gRPC address beside a URL.")] = None,
+    grpc_url: Annotated[str | None, typer.Option("--grpc-url", help="Address of gRPC (default: the next port).")] = None,
     token: Annotated[str | None, typer.Option(envvar="MILL_ENDPOINT_TOKEN", help="Token of an endpoint.")] = None,
     reference: Annotated[
         str | None, typer.Option(help="FP32 model to compare answers with: MODEL@VERSION, ./folder or a URL.")

@@ -39,7 +39,7 @@ class Quality:
 def measured_quality(
     plan: LoadPlan, found: PerfTarget, reference: PerfTarget, scratch: Path, labels: NDArray[Any] | None
 ) -> Quality:
-    """Ask the model and its reference about every sample once, and compare. Raises Unavailable if one does not answer."""
+    """Ask the model and its reference about every sample once, and compare. Raises Unavailable if one fails."""
     mine = _answers(plan, found, scratch / "quality" / "model")
     theirs = _answers(plan, reference, scratch / "quality" / "reference")
     return compare(mine, theirs, labels)
