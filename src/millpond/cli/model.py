@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from millpond.cli import model_changes
+from millpond.cli import model_batch, model_changes
 from millpond.cli.command import command
 from millpond.cli.model_arguments import ModelName, Version, split_tags
 from millpond.cli.output import Column
@@ -22,6 +22,7 @@ from millpond.wire.models import Model, ModelComparison, ModelVersion, ValueDiff
 
 app = typer.Typer()
 app.registered_commands += model_changes.app.registered_commands
+app.registered_commands += model_batch.app.registered_commands
 
 
 @command(app, "list")

@@ -58,7 +58,9 @@ def mlperf(
     official: Annotated[bool, typer.Option("--official", help="Run as long as a submission must.")] = False,
     requests: Annotated[int, typer.Option("--requests", help="Requests under way at once.", min=1, max=256)] = 4,
     model: Annotated[str | None, typer.Option(help="Name of the model at a URL.")] = None,
-    grpc_url: Annotated[str | None, typer.Option("--grpc-url", help="Address of gRPC (default: the next port).")] = None,
+    grpc_url: Annotated[
+        str | None, typer.Option("--grpc-url", help="Address of gRPC (default: the next port).")
+    ] = None,
     token: Annotated[str | None, typer.Option(envvar="MILL_ENDPOINT_TOKEN", help="Token of an endpoint.")] = None,
     reference: Annotated[
         str | None, typer.Option(help="FP32 model to compare answers with: MODEL@VERSION, ./folder or a URL.")

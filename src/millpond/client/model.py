@@ -9,10 +9,11 @@ from typing import Any
 from millpond.client import models as calls
 from millpond.client.credentials import resolve_target
 from millpond.client.dataset import Dataset
+from millpond.client.flows.flow import FlowRun
 from millpond.client.http import Api
 from millpond.model.model import ModelStage, split_written
+from millpond.wire.models import BatchPrediction, ModelVersion, ModelVersionChange
 from millpond.wire.models import Model as ListedModel
-from millpond.wire.models import ModelVersion, ModelVersionChange
 
 
 class Model:
@@ -24,6 +25,7 @@ class Model:
     def __init__(self, name: str, *, server: str | None = None, project: str | None = None) -> None:
         model, version = split_written(name)
         target = resolve_target(server, project)
+        self._target = target
         self._api = Api(target.server, target.token)
         self.info: ModelVersion = calls.get_version(self._api, target.project, model, version)
 
@@ -58,6 +60,22 @@ class Model:
 
     def describe(self, description: str) -> None:
         self._change(ModelVersionChange(description=description))
+
+    def predict(
+        self, input: str, output: str, *, shards: int = 1, columns: Sequence[str] = (), max_errors: int = 0,
+        on: str | None = None, environment: bool = True,
+    ) -> FlowRun:  # fmt: skip
+        """Predict a dataset (`dataset@ref`) and commit the predictions to `output`, once all of them are there.
+
+        Returns the run of the flow that does it: `.wait()` for its end.
+        """
+        asked = BatchPrediction(
+            input=input, output=output, shards=shards, columns=list(columns), max_errors=max_errors, on=on,
+            environment=environment,
+        )  # fmt: skip
+        info = self.info
+        started = calls.predict_batch(self._api, info.project, info.model, str(info.version), asked)
+        return FlowRun.of(self._target, started)
 
     def __repr__(self) -> str:
         return f"Model('{self.info.project}/{self.info.model}@{self.info.version}')"

@@ -16,8 +16,10 @@ from millpond.lake.transfer import Progress
 from millpond.model.model import VersionState
 from millpond.model.names import check_model_name
 from millpond.wire.data import Commit
+from millpond.wire.flows import FlowRun
 from millpond.wire.models import (
     AliasPoint,
+    BatchPrediction,
     Model,
     ModelChange,
     ModelComparison,
@@ -178,6 +180,11 @@ def written_source(api: Api, project: str, source: str) -> ModelSource:
     if not head:
         raise BadRequest(f"{source!r} is not a source of a model.", hint=_SOURCE_HINT)
     return ModelSource(run=find_run(api, project, head).id, path=path if colon else "")
+
+
+def predict_batch(api: Api, project: str, name: str, version: str, asked: BatchPrediction) -> FlowRun:
+    """Start predicting a dataset with a version."""
+    return api.send("POST", f"{version_path(project, name, version)}/batch", FlowRun, asked)
 
 
 def model_path(project: str, name: str) -> str:

@@ -145,6 +145,23 @@ class AliasPoint(Request):
     version: Annotated[str, Field(min_length=1, max_length=100)]
 
 
+class BatchPrediction(Request):
+    """Predictions of a version for a dataset. `input` and `output` are written `dataset[@ref]`."""
+
+    input: Annotated[str, Field(min_length=1, max_length=600)]
+    output: Annotated[str, Field(min_length=1, max_length=600)]
+    # Parts that are predicted at the same time, where there is room.
+    shards: Annotated[int, Field(ge=1, le=1000)] = 1
+    # Columns of a table that make up the model's input, in this order; none: all columns of numbers.
+    columns: Annotated[list[str], Field(max_length=10_000)] = []
+    # Files that may be unreadable before it fails.
+    max_errors: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+    # Template or queue to run on.
+    on: Annotated[str, Field(min_length=1, max_length=639)] | None = None
+    # Install what the model needs; False: the machine's own Python has it.
+    environment: bool = True
+
+
 class ValueDifference(Response):
     """A key of one or both versions; null: that version does not have it."""
 

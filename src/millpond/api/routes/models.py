@@ -8,11 +8,14 @@ from fastapi import APIRouter, Query
 
 from millpond.api.access import DepsOf, InProject, Member, Scope, SignedIn, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
+from millpond.api.shapes import flows as flow_shapes
 from millpond.api.shapes import models as shapes
 from millpond.model.people import Role
-from millpond.services.models import aliases, bin, comparison, models, registration, versions
+from millpond.services.flows import views as flow_views
+from millpond.services.models import aliases, batch, bin, comparison, models, registration, versions
 from millpond.wire import models as wire
 from millpond.wire.base import Page
+from millpond.wire.flows import FlowRun
 
 router = APIRouter(tags=["models"])
 
@@ -132,6 +135,15 @@ def change_model_version(
 ) -> wire.ModelVersion:
     """Describe it anew, move it to a stage, set or remove tags."""
     return shapes.version(versions.edit(deps, scope.actor, scope.project, model, version, shapes.edit(body)))
+
+
+@router.post(f"{_VERSION}/batch", status_code=201)
+def start_batch_prediction(
+    model: str, version: str, body: wire.BatchPrediction, scope: Member, deps: DepsOf
+) -> FlowRun:  # fmt: skip
+    """Predict a dataset with a version, as a run of a flow; the predictions are committed when all are there."""
+    run = batch.start(deps, scope.actor, scope.project, model, version, shapes.batch(body))
+    return flow_shapes.run(flow_views.get(deps, scope.project, run.id))
 
 
 @router.delete(_VERSION, status_code=204)

@@ -22,6 +22,7 @@ from millpond.model.model import (
     split_written,
 )
 from millpond.model.names import model_dataset
+from millpond.services.models.batch import BatchPrediction
 from millpond.services.models.comparison import Comparison
 from millpond.services.models.versions import VersionEdit
 from millpond.wire import models as wire
@@ -131,3 +132,10 @@ def _differences(found: Iterable[ValueDifference]) -> list[wire.ValueDifference]
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def batch(body: wire.BatchPrediction) -> BatchPrediction:
+    return BatchPrediction(
+        input=body.input, output=body.output, shards=body.shards, columns=tuple(body.columns),
+        max_errors=body.max_errors, on=body.on, builds_environment=body.environment,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""What jobs that serve or run models bring along."""
