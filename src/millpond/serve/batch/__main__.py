@@ -1,6 +1,6 @@
 """`python -m millpond_serve.batch`: one shard of a batch prediction, as a step of a flow runs it.
 
-The model and the data are inputs of the step; pieces that are whole lie in its checkpoint, and go to its output at the end.
+The model and the data are inputs of the step; whole pieces lie in its checkpoint, and go to its output at the end.
 """
 
 from __future__ import annotations
