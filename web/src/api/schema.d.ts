@@ -3007,6 +3007,26 @@ export interface paths {
         patch: operations["change_model_version"];
         trace?: never;
     };
+    "/api/v1/projects/{project}/models/{model}/versions/{version}/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start Batch Prediction
+         * @description Predict a dataset with a version, as a run of a flow; the predictions are committed when all are there.
+         */
+        post: operations["start_batch_prediction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/models/{model}/versions/{version}/undelete": {
         parameters: {
             query?: never;
@@ -4590,6 +4610,38 @@ export interface components {
             dataset_id: string;
             /** Tree */
             tree: string;
+        };
+        /**
+         * BatchPrediction
+         * @description Predictions of a version for a dataset. `input` and `output` are written `dataset[@ref]`.
+         */
+        BatchPrediction: {
+            /**
+             * Columns
+             * @default []
+             */
+            columns: string[];
+            /**
+             * Environment
+             * @default true
+             */
+            environment: boolean;
+            /** Input */
+            input: string;
+            /**
+             * Max Errors
+             * @default 0
+             */
+            max_errors: number;
+            /** On */
+            on?: string | null;
+            /** Output */
+            output: string;
+            /**
+             * Shards
+             * @default 1
+             */
+            shards: number;
         };
         /**
          * Blocker
@@ -19565,6 +19617,44 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ModelVersion"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    start_batch_prediction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                model: string;
+                /** @description The project's name. */
+                project: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BatchPrediction"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FlowRun"];
                 };
             };
             /** @description A problem */

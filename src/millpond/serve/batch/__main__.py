@@ -19,7 +19,7 @@ from ..repository import ModelFolder
 from ..request import InferRequest
 from ..tensors import Tensor
 from .pieces import cut, skipped
-from .predicting import ERRORS, BatchJob, Predict, Progress, run
+from .predicting import BatchJob, Predict, Progress, run
 from .reading import Array
 
 _NAME = "model"
@@ -44,7 +44,11 @@ def predict_shard() -> Progress:
     config = server.repository.find(_NAME, "").config
     job = BatchJob(folder, kept, config, params["columns"], _labels(model, config), params["max_errors"])
     pieces = cut(folder, params["shard"], params["shards"])
-    if params["shard"] == 0 and (others := skipped(folder)):
+    others = skipped(folder)
+    if not cut(folder):
+        found = f"{len(others)} files, like {others[0]}" if others else "no files"
+        raise ServeError(400, f"the dataset has no tables, arrays or images: it has {found}")
+    if params["shard"] == 0 and others:
         _log(f"{len(others)} files are no data and are left out, like {others[0]}.")
     _log(f"{len(pieces)} pieces to predict.")
     done = run(job, pieces, _asking(server, config), lambda so_far: _log(f"{so_far.pieces} of {len(pieces)} pieces."))
@@ -86,9 +90,9 @@ def _hand_over(kept: Path, done: Progress) -> None:
     output.mkdir(parents=True, exist_ok=True)
     for path in sorted(kept.glob("part-*.parquet")):
         shutil.copyfile(path, output / path.name)
-    if done.errors:
-        lines = "".join(json.dumps({"source": path, "error": why}) + "\n" for path, why in done.errors)
-        (output / f"shard-{os.environ.get('MILL_INDEX', '0')}-{ERRORS}").write_text(lines)
+    # Names with an underscore are passed over by those who read a folder of Parquet.
+    told = {"samples": done.samples, "errors": [{"source": path, "error": why} for path, why in done.errors]}
+    (output / f"_shard-{os.environ.get('MILL_INDEX', '0')}.json").write_text(json.dumps(told, indent=2))
     Path(os.environ["MILL_VALUES"]).write_text(json.dumps({"samples": done.samples}))
 
 

@@ -15,7 +15,6 @@ from .pieces import Piece
 from .reading import Array, Samples, read
 
 Predict = Callable[[Mapping[str, Array]], Mapping[str, Array]]
-ERRORS = "errors.jsonl"
 
 
 @dataclass(frozen=True, slots=True)

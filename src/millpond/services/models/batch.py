@@ -49,6 +49,12 @@ def start(
     deps: Deps, actor: Actor, project: Project, model: str, version: str, asked: BatchPrediction
 ) -> FlowRun:  # fmt: skip
     """Start it. Invalid for a version that cannot be run; BadRequest for anything wrong in what is asked."""
+    target = DatasetRef.parse(asked.output)
+    if target.project not in (None, project.name):
+        raise BadRequest(
+            f"Predictions of a model of project {project.name} cannot be written to {asked.output}.",
+            hint=f"Content stays in its project: choose a dataset of {project.name}.",
+        )
     view = versions.get(deps, project, model, version)
     backend = backend_of(view.written, _paths(deps, project, view))
     name = flow_name(view.model, asked.output)

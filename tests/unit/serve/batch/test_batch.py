@@ -155,6 +155,6 @@ def test_merging_keeps_everything(tmp_path: Path) -> None:
         folder = tmp_path / "parts" / str(shard)
         folder.mkdir(parents=True)
         (folder / f"part-{shard:06d}.parquet").write_bytes(os.urandom(10))
-    (tmp_path / "parts/0/shard-0-errors.jsonl").write_text("{}\n")
+    (tmp_path / "parts/0/_shard-0.json").write_text("{}\n")
     assert merge(tmp_path / "parts", tmp_path / "all") == 3
     assert len(list((tmp_path / "all").iterdir())) == 4
