@@ -18,6 +18,7 @@ from ..errors import ServeError
 from ..repository import ModelFolder
 from ..request import InferRequest
 from ..tensors import Tensor
+from .merge import step_input
 from .pieces import cut, skipped
 from .predicting import BatchJob, Predict, Progress, run
 from .reading import Array
@@ -36,7 +37,7 @@ def main() -> None:
 def predict_shard() -> Progress:
     """Predict what this step is asked for; its environment says what and where (docs/flows.md)."""
     params = json.loads(Path(os.environ["MILL_PARAMS"]).read_text())
-    folder, model = Path(os.environ["MILL_INPUT_DATA"]), Path(os.environ["MILL_INPUT_MODEL"])
+    folder, model = step_input("data"), step_input("model")
     kept = Path(os.environ["MILL_CHECKPOINT"]) / "pieces"
     server = ModelServer(models={_NAME: ModelFolder(_NAME, model)})
     for error in server.load_all().values():

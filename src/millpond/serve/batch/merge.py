@@ -17,9 +17,14 @@ def merge(parts: Path, target: Path) -> int:
     return len(list(target.glob("part-*.parquet")))
 
 
+def step_input(name: str) -> Path:
+    """The folder of an input of this step."""
+    return Path(os.environ[f"MILL_INPUT_{name.upper()}"])
+
+
 def main() -> None:
     output = Path(os.environ["MILL_OUTPUT"]) / "predictions"
-    count = merge(Path(os.environ["MILL_INPUT_PARTS"]), output)
+    count = merge(step_input("parts"), output)
     Path(os.environ["MILL_VALUES"]).write_text(json.dumps({"parts": count}))
 
 
