@@ -38,11 +38,13 @@ def find_weed() -> Path | None:
 
 
 @contextmanager
-def running_seaweed(weed: Path, directory: Path, bucket: str = "lake") -> Iterator[Seaweed]:
-    """A server that accepts writes to `bucket`; it ends with the block."""
+def running_seaweed(
+    weed: Path, directory: Path, bucket: str = "lake", *, address: str = "127.0.0.1"
+) -> Iterator[Seaweed]:
+    """A server at `address` that accepts writes to `bucket`; it ends with the block."""
     master, volume, filer, s3 = _free_ports(4)
     arguments = [
-        "server", f"-dir={directory}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", f"-master.port={master}",
+        "server", f"-dir={directory}", f"-ip={address}", f"-ip.bind={address}", f"-master.port={master}",
         f"-volume.port={volume}", "-filer", f"-filer.port={filer}", "-s3", f"-s3.port={s3}", "-volume.max=100",
         "-master.volumeSizeLimitMB=1024", "-master.telemetry=false", "-s3.port.iceberg=0", "-s3.port.lance=0",
     ]  # fmt: skip
@@ -51,7 +53,7 @@ def running_seaweed(weed: Path, directory: Path, bucket: str = "lake") -> Iterat
     with open(directory / "seaweed.log", "wb") as log:
         process = subprocess.Popen([weed, *arguments], stdout=log, stderr=log, cwd=directory, env=environment)
     try:
-        seaweed = Seaweed(endpoint=f"http://127.0.0.1:{s3}", bucket=bucket)
+        seaweed = Seaweed(endpoint=f"http://{address}:{s3}", bucket=bucket)
         _wait_until_writable(seaweed, process, directory / "seaweed.log")
         yield seaweed
     finally:
