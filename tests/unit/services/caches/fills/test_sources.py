@@ -34,7 +34,7 @@ class Pair:
         agent = an_agent(self.deps, name)
         with self.deps.db.write() as tx:
             agents.seen(tx, agent.id, version="1", instance="1", peer="a" * 64, now=self.deps.clock.now())
-        sites.change(self.deps, the_admin(self.deps), name, address=f"{name}:7000")
+        sites.change(self.deps, the_admin(self.deps), name, {"address": f"{name}:7000"})
         return agent
 
     def link(self, a: str, b: str, gbit: float, **more: float) -> None:
