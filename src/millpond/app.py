@@ -24,7 +24,7 @@ from millpond.blobs.signing import LocalSigner
 from millpond.client.credentials import config_dir, save_local_token
 from millpond.client.files import write_atomically
 from millpond.client.servers import SavedLogins
-from millpond.db import migrate, sites, volumes
+from millpond.db import computes, migrate, sites, volumes
 from millpond.db.engine import Database
 from millpond.errors import SetupError
 from millpond.loops import elastic, flows, housekeeping, logs, schedule, searches, triggers
@@ -47,6 +47,8 @@ logger = getLogger(__name__)
 _PORTS_TO_TRY = 50
 _LAST_PORT = 65_535
 _FIRST_LOOK_SECONDS = 20.0
+# Of the data directory: where the agent of this machine keeps its state, and what it caches.
+_AGENT, _VOLUME = "agent", "volume"
 # How long a thread may keep the interpreter while others wait for it. A request goes through several threads: with the
 # 5 ms that Python has by itself, each step would wait so long whenever a plan is made or an agent's report is taken.
 _SWITCH_SECONDS = 0.0005
@@ -65,6 +67,8 @@ class Ready:
     known_servers: SavedLogins | None = None
     # How this machine reaches the server, which may be published under another URL.
     local_url: str = ""
+    # What an earlier start with an agent left, that nobody looks after while this one goes on without.
+    unattended: Sequence[str] = ()
 
 
 def serve(
@@ -97,6 +101,7 @@ def serve(
             database_copy=prepared.database_copy,
             known_servers=_sign_in_command_line(deps, url),
             local_url=url,
+            unattended=() if settings.start_agent else _unattended(deps),
         )
         app = TwoOrigins(QuickPoints(create_app(deps, hub), deps), create_content_app(deps), content_port)
 
@@ -138,8 +143,7 @@ def preparing(
         store = open_store(settings.lake, LocalSigner(secret))
         ownership = lake_owner.claim(db, store, clock.now())
         fence = Fence(store, ownership.epoch, clock.elapsed, remedy=_after_take_over(settings))
-        volume = settings.data_dir / "volume"
-        password = setup.populate(db, volume_path=volume, admin_password=admin_password, now=clock.now())
+        password = setup.populate(db, admin_password=admin_password, now=clock.now())
         # A file that was named must be there: a mistaken name must not pass for a new key.
         seal = Seal.from_file(settings.secret_key, make=settings.secret_key_file is None)
         fenced = FencedStore(store, fence)
@@ -147,7 +151,7 @@ def preparing(
             db=db, store=fenced, clock=clock, events=hub, settings=settings, secret=secret, fence=fence, seal=seal
         )
         settings.logs_dir.mkdir(exist_ok=True)
-        data_dir.keep_private(settings.data_dir, shared=("agent", volume.name))
+        data_dir.keep_private(settings.data_dir, shared=(_AGENT, _VOLUME))
         records.finish_pending(deps)
         drift.compare_all(deps, is_new_owner=ownership.is_new)
         lake_owner.settled(db, ownership)
@@ -258,9 +262,10 @@ def _sign_in_command_line(deps: Deps, url: str) -> SavedLogins | None:
 
 
 def _local_agent(deps: Deps, url: str) -> Child:
-    state = deps.settings.data_dir / "agent"
+    state = deps.settings.data_dir / _AGENT
     token_file = state / "token"
-    token = setup.agent_token(deps.db, data_dir.read_private(token_file), deps.clock.now())
+    kept, volume = data_dir.read_private(token_file), deps.settings.data_dir / _VOLUME
+    token = setup.agent_token(deps.db, kept, deps.clock.now(), volume_path=volume)
     write_atomically(token_file, token.encode() + b"\n", mode=0o600)
     command = [sys.executable, "-m", "millpond", "agent", "--server", url, "--token-file", str(token_file)]
     command += ["--site", setup.LOCAL, "--state-dir", str(state), "--parent-pid", str(os.getpid())]
@@ -271,6 +276,15 @@ def _local_agent(deps: Deps, url: str) -> Child:
     if deps.settings.agent_listen is not None:
         command += ["--listen", deps.settings.agent_listen]
     return Child(command, log=state / "agent.log")
+
+
+def _unattended(deps: Deps) -> list[str]:
+    """Compute and volume of this machine, if an agent of it has run before."""
+    if not (deps.settings.data_dir / _AGENT / "token").exists():
+        return []
+    with deps.db.read() as tx:
+        compute, volume = computes.find(tx, setup.LOCAL), volumes.find(tx, setup.LOCAL)
+    return [*(["compute"] if compute else []), *(["volume"] if volume else [])]
 
 
 async def _first_look(deps: Deps, hub: EventHub) -> None:

@@ -91,7 +91,7 @@ def test_doctor_names_what_the_server_lacks(tmp_path: Path, capfd: pytest.Captur
         done = mill("doctor")
         assert done.code == 1
         wrong = {line.split("\t")[1]: line.split("\t")[3] for line in done.out.splitlines() if line.startswith("wrong")}
-        assert wrong.keys() == {"lake", "agent"}
+        assert wrong.keys() == {"lake", "agent", "volume"}
         assert all(wrong.values()), "each with what to do"
         lake.unlink()
         (tmp_path / "elsewhere").rename(lake)

@@ -75,7 +75,7 @@ def test_everything_comes_back(store: BlobStore, tmp_path: Path) -> None:
         assert rows_of(deps, "default", "old") is None, "it is in the bin"
         assert the(deps, "team", "final").created_by == "admin"
         # A first start finds the project `default` there, and goes on where the other server ended.
-        setup.populate(deps.db, volume_path=tmp_path, admin_password="correct horse", now=deps.clock.now())
+        setup.populate(deps.db, admin_password="correct horse", now=deps.clock.now())
         third = a_commit(deps, before | {"a": b"3"})
         assert third.parents == (second.id,)
         assert collect.collect(deps, the_admin(deps), now=True).projects[0].problem is None

@@ -60,7 +60,7 @@ def test_what_was_purged_does_not_come_back_before_a_collection_either(lake: Blo
         done = reindex.reindex(deps)
         assert (done.datasets, done.commits, done.problems) == (2, 2, [])
         assert in_bin(deps) == ["binned"]
-        setup.populate(deps.db, volume_path=tmp_path, admin_password="correct horse", now=deps.clock.now())
+        setup.populate(deps.db, admin_password="correct horse", now=deps.clock.now())
         collect.collect(deps, the_admin(deps), now=True)
         assert read_all(deps, the(deps, "default", "xray"), kept) == {"a": b"1"}
         keys = ProjectKeys(the_project(deps).id)
@@ -125,7 +125,7 @@ def test_a_torn_last_record_leaves_the_dataset_usable_and_loses_no_commit(lake: 
         assert any(f"recovered-{second.id[:12]}" in problem for problem in done.problems), done.problems
         assert branches(deps, "xray") == {"main": first.id, f"recovered-{second.id[:12]}": second.id}
         assert read_all(deps, the(deps, "default", "xray"), second) == {"a": b"2"}
-        setup.populate(deps.db, volume_path=tmp_path, admin_password="correct horse", now=deps.clock.now())
+        setup.populate(deps.db, admin_password="correct horse", now=deps.clock.now())
         third = a_commit(deps, {"a": b"3"})
         assert third.parents == (first.id,), "work goes on: the torn record's number is not used again"
         assert branches(deps, "xray")["main"] == third.id
@@ -185,7 +185,7 @@ def test_objects_that_are_not_the_lakes_are_told_and_left_alone(lake: BlobStore,
         told = "\n".join(done.problems)
         assert [key for key in foreign if key not in told and not key.startswith(keys.commits)] == []
         assert read_all(deps, the(deps, "default", "xray"), commit) == {"a": b"1"}
-        setup.populate(deps.db, volume_path=tmp_path, admin_password="correct horse", now=deps.clock.now())
+        setup.populate(deps.db, admin_password="correct horse", now=deps.clock.now())
         collect.collect(deps, the_admin(deps), now=True)
         assert [key for key in foreign if lake.head(key) is None] == []
         assert rows_of(deps, "default", "notes") is None

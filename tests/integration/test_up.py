@@ -70,6 +70,7 @@ def test_first_start_stop_and_second_start(tmp_path: Path) -> None:
     save_token(tmp_path / "other", "http://lab.example.org", "mill_lab")
     with mill_up(data_dir, "--no-agent", home=tmp_path / "other") as again:
         assert "password" not in again.output
+        assert "nobody looks after the compute and volume `local`" in again.output
         assert sign_in(again.url, password) == 201
         known = load_credentials(tmp_path / "other")
         assert known.current == "http://lab.example.org", "the user's current server stays"

@@ -308,6 +308,12 @@ def _tell(ready: server.Ready) -> None:
         lines.append(f"The database was upgraded; the previous version was copied to {ready.database_copy}")
     if ready.password is not None:
         lines.append(f"Sign in as admin with {_password(ready.password, ready.data_dir)}")
+    if ready.unattended:
+        commands = {"compute": "mill compute detach local", "volume": "mill volume rm local"}
+        lines.append(
+            f"Without an agent here, nobody looks after the {' and '.join(ready.unattended)} `local` of an earlier "
+            f"start. Remove what is not needed: {', '.join(commands[one] for one in ready.unattended)}"
+        )
     lines += current_server_lines(ready.known_servers, ready.local_url)
     lines.append(f"Data in {ready.data_dir}. Stop with Ctrl-C.")
     sys.stdout.write("\n".join(lines) + "\n")

@@ -51,6 +51,11 @@ def find(tx: Connection, name: str) -> Compute | None:
     return _compute(row) if row else None
 
 
+def was_named(tx: Connection, name: str) -> bool:
+    """True if a compute has this name, or one that was detached had it."""
+    return tx.execute(select(compute.c.id).where(compute.c.name == name).limit(1)).first() is not None
+
+
 def lock(tx: Connection, compute_id: str) -> None:
     """Alone until the transaction ends: everything that takes room on its nodes begins here."""
     tx.execute(select(compute.c.id).where(compute.c.id == compute_id).with_for_update())

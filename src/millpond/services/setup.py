@@ -1,4 +1,4 @@
-"""The first start: the server's own row, an administrator, a project, a site with its agent and its volume.
+"""The first start: the server's own row, an administrator, a project, a site; with an agent, its compute and volume.
 
 Every function may be called again and changes nothing that is there.
 """
@@ -47,8 +47,8 @@ def identify(db: Database, now: datetime) -> ServerRow:
     return row
 
 
-def populate(db: Database, *, volume_path: Path, admin_password: str | None, now: datetime) -> str | None:
-    """The first people and places, if there is nobody yet; the administrator's password, if it was made here.
+def populate(db: Database, *, admin_password: str | None, now: datetime) -> str | None:
+    """The first people and a site, if there is nobody yet; the administrator's password, if it was made here.
 
     It is to be shown this once: only its hash is stored.
     """
@@ -57,11 +57,10 @@ def populate(db: Database, *, volume_path: Path, admin_password: str | None, now
             return None
     password = admin_password or secrets.token_urlsafe(12)
     password_hash = hash_password(password)
-    volume_path.mkdir(exist_ok=True)
     try:
         with db.write() as tx:
             _add_people(tx, password_hash, now)
-            _add_site(tx, volume_path, now)
+            sites.insert(tx, Site(new_id(), LOCAL, now))
     except IntegrityError:
         return None  # another server on the same database was quicker
     return None if admin_password else password
@@ -78,11 +77,18 @@ def cli_token(db: Database, kept: str | None, *, machine: str, now: datetime) ->
         return add_token(tx, TokenKind.USER, name=name, now=now, user_id=admin.id)[1]
 
 
-def agent_token(db: Database, kept: str | None, now: datetime) -> str:
-    """The token of the agent that `mill up` starts: the one `kept`, if it still works."""
+def agent_token(db: Database, kept: str | None, now: datetime, *, volume_path: Path) -> str:
+    """The token of the agent that `mill up` starts: the one `kept`, if it still works.
+
+    With the first one come its compute and its volume, which nobody would look after without it. A volume that was
+    removed does not come back.
+    """
+    volume_path.mkdir(exist_ok=True)
     with db.write() as tx:
         if kept and _works(tokens.find_by_hash(tx, hash_secret(kept)), now):
             return kept
+        if not computes.was_named(tx, LOCAL):
+            _add_volume(tx, volume_path, now)
         compute = computes.find(tx, LOCAL) or _add_compute(tx, now)
         # One that was revoked stays so: another takes its place, for the same compute.
         agent = compute.agent if compute.agent and compute.revoked_at is None else _add_agent(tx, compute, now)
@@ -102,9 +108,10 @@ def _add_people(tx: Connection, password_hash: str, now: datetime) -> None:
     audit.record(tx, now=now, actor=SYSTEM, action="project.create", subject=project.name, project_id=project.id)
 
 
-def _add_site(tx: Connection, volume_path: Path, now: datetime) -> None:
-    site = Site(new_id(), LOCAL, now)
-    sites.insert(tx, site)
+def _add_volume(tx: Connection, volume_path: Path, now: datetime) -> None:
+    site = _local_site(tx)
+    if volumes.find(tx, LOCAL) is not None:
+        return  # somebody has added one of that name
     volume = Volume(
         id=new_id(),
         name=LOCAL,
@@ -120,14 +127,18 @@ def _add_site(tx: Connection, volume_path: Path, now: datetime) -> None:
         created_at=now,
     )
     volumes.insert(tx, volume)
-    _add_compute(tx, now)
     audit.record(tx, now=now, actor=SYSTEM, action="volume.create", subject=volume.name)
 
 
-def _add_compute(tx: Connection, now: datetime) -> Compute:
+def _local_site(tx: Connection) -> Site:
     site = sites.find(tx, LOCAL)
     if site is None:
         raise SetupError(f"Site {LOCAL!r} no longer exists.", hint="Start with --no-agent.")
+    return site
+
+
+def _add_compute(tx: Connection, now: datetime) -> Compute:
+    site = _local_site(tx)
     # The machine of whoever runs `mill up`: without root it has one account, and is of use all the same.
     compute = Compute(new_id(), LOCAL, site.id, site.name, "process", now, trusts_all=True)
     computes.insert(tx, compute)

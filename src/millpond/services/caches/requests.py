@@ -117,7 +117,10 @@ def _request(deps: Deps, actor: Actor, wanted: Wanted, commit: Commit) -> Added:
             sees=sees,
             idle_seconds=wanted.idle_seconds,
         )
-        (count_miss if begun.started else count_hit)(tx, begun.cached.cached, now)
+        if begun.started:
+            count_miss(tx, begun.cached.cached, now)
+        else:
+            count_hit(tx, begun.cached.cached, now, by=actor.name)
         if begun.started:
             audit_cache(tx, actor, "cache.add", begun.cached, now)
         shown = details(tx, actor, [begun.cached], now)[0]

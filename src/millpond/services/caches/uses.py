@@ -21,11 +21,14 @@ from millpond.model.volume import CachedCommit
 from millpond.wire.observed import FillSeen
 
 
-def count_hit(tx: Connection, row: CachedCommit, now: datetime) -> None:
+def count_hit(tx: Connection, row: CachedCommit, now: datetime, *, by: str | None = None) -> None:
     """It was there when somebody asked for it: its bytes are not fetched again.
 
-    Who asks while it is on its way waits like the first who asked, and counts neither as a hit nor as a miss.
+    Who joins while it is on its way waits like the first who asked, which is neither a hit nor a miss and saves no
+    time; but its bytes are not fetched again either. `by` is who asks: whoever asked for it first saves nothing.
     """
+    if row.state is CachedState.FILLING and by != row.requested_by:
+        _add(tx, row, now, CacheUses(saved_bytes=row.bytes))
     if row.state is not CachedState.READY:
         return
     known = links.bandwidth_of(tx, row.volume_id, LAKE)

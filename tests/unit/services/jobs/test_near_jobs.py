@@ -83,6 +83,14 @@ def test_what_a_job_finds_there_is_a_hit_and_what_was_brought_for_it_is_not(worl
     assert (found.hits, found.misses, found.saved_bytes) == (1, 1, GB)
 
 
+def test_a_job_that_joins_the_fill_of_another_saves_its_bytes(world: World) -> None:
+    add_commit(world.deps.db, "xray")
+    world.placed("first", inputs=["xray"])
+    world.clock.advance(1)
+    world.placed("second", inputs=["xray"])
+    assert uses(world) == CacheUses(misses=1, saved_bytes=GB)
+
+
 def test_bringing_data_ahead_never_lets_go_of_what_a_placed_job_holds(world: World) -> None:
     """Whoever submitted it does so beside the scheduler, which may be faster."""
     add_commit(world.deps.db, "xray")

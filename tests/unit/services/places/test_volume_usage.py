@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from millpond.errors import BadRequest
 from millpond.model.fill_source import SourceKind
+from millpond.model.people import Actor
 from millpond.services.caches import requests as cache_requests
 from millpond.services.caches.fills import desired as desired_fills
 from millpond.services.caches.fills import reports as cache_reports
@@ -20,8 +22,8 @@ from millpond.testing.clock import FakeClock
 from millpond.wire.observed import SourceSeen
 
 
-def ask(deps: Deps, dataset: str = "xray") -> None:
-    cache_requests.request(deps, the_admin(deps), dataset=dataset, volume="nfs")
+def ask(deps: Deps, dataset: str = "xray", actor: Actor | None = None) -> None:
+    cache_requests.request(deps, actor or the_admin(deps), dataset=dataset, volume="nfs")
 
 
 def make(deps: Deps, *, size: int = GB, project: str = "default") -> None:
@@ -44,6 +46,15 @@ def test_asking_again_is_a_hit_that_saves_its_bytes_and_their_time(deps: Deps) -
     assert after.hit_rate == pytest.approx(1 / 2)
     shown = home(deps, the_admin(deps))
     assert (shown.uses.saved_bytes, shown.fills_running, shown.volumes_connected) == (GB, 0, 1)
+
+
+def test_who_joins_a_fill_of_somebody_else_saves_its_bytes_but_no_time(deps: Deps) -> None:
+    a_volume(deps, an_agent(deps))
+    make(deps)
+    ask(deps)
+    ask(deps, actor=replace(the_admin(deps), name="maria"))
+    found = volume_usage.summary(deps, the_admin(deps)).total
+    assert (found.hits, found.misses, found.saved_bytes, found.saved_seconds) == (0, 1, GB, 0)
 
 
 def test_bandwidth_is_measured_by_fills_and_tells_the_time_left(deps: Deps) -> None:
