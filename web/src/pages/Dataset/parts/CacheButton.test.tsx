@@ -1,3 +1,4 @@
+import { Notifications, notifications } from "@mantine/notifications";
 import userEvent from "@testing-library/user-event";
 import { afterEach, expect, it, vi } from "vitest";
 import { queries } from "../../../api/client";
@@ -12,6 +13,7 @@ const fetched = vi.fn<(request: Request) => Promise<Response>>();
 
 afterEach(() => {
   vi.unstubAllGlobals();
+  notifications.clean();
   fetched.mockReset();
   queries.clear();
 });
@@ -20,9 +22,14 @@ async function show(volumes: Volume[], commit = aCommit()) {
   queries.setQueryData(["volumes"], { items: volumes, next: null });
   vi.stubGlobal("fetch", fetched);
   fetched.mockImplementation(async () =>
-    Response.json({ started: true, cached: { volume: "fast" }, reasons: [] }),
+    Response.json({ started: true, cached: { id: "c9", volume: "fast" }, reasons: [] }),
   );
-  return showPage(<CacheButton commit={commit} place={place} />);
+  return showPage(
+    <>
+      <Notifications />
+      <CacheButton commit={commit} place={place} />
+    </>,
+  );
 }
 
 const asked = () =>
@@ -39,11 +46,36 @@ it("caches by one click when there is one volume", async () => {
   });
 });
 
-it("asks which volume when there are several", async () => {
+it("caches on the nearest of several by one click, which can be undone", async () => {
   signInAs();
   const page = await show([aVolume(), aVolume({ id: "v2", name: "slow" })]);
   await userEvent.click(page.getByRole("button", { name: "Cache" }));
+  expect(await asked()?.clone().json()).toEqual({ project: "default", dataset: `digits@${aCommit().id}` });
+  await userEvent.click(await page.findByRole("button", { name: "Undo" }));
+  const undone = fetched.mock.calls.map(([request]) => request).find(({ method }) => method === "DELETE");
+  expect(undone?.url).toMatch(/caches\/c9$/);
+});
+
+it("lets another volume be chosen by keyboard", async () => {
+  signInAs();
+  const page = await show([aVolume(), aVolume({ id: "v2", name: "slow" })]);
+  await userEvent.tab();
+  expect(document.activeElement).toBe(page.getByRole("button", { name: "Cache" }));
+  await userEvent.tab();
+  await userEvent.keyboard("{Enter}");
+  (await page.findByRole("menuitem", { name: /slow at local/ })).focus();
+  await userEvent.keyboard("{Enter}");
+  expect(await asked()?.clone().json()).toMatchObject({ volume: "slow" });
+});
+
+it("asks which other volume when the nearest may have it", async () => {
+  signInAs();
+  const on = { cached_id: "c1", volume: "fast", state: "ready", done_bytes: 1, bytes: 1 };
+  const others = ["slow", "third"].map((name) => aVolume({ id: name, name }));
+  const page = await show([aVolume(), ...others], aCommit({ cached_on: [on] }));
+  await userEvent.click(page.getByRole("button", { name: "Cache elsewhere" }));
   expect(await page.findByRole("menuitem", { name: /slow at local/ })).toBeTruthy();
+  expect(page.queryByRole("menuitem", { name: /fast at local/ })).toBeNull();
 });
 
 it("offers the computes that a volume serves", async () => {
@@ -51,7 +83,7 @@ it("offers the computes that a volume serves", async () => {
   const computes = [aComputeAt("local", "gpu-cluster", ["slow"]), aComputeAt("oslo", "edge")];
   queries.setQueryData(["topology"], aTopology(["local", "oslo"], { computes }));
   const page = await show([aVolume(), aVolume({ id: "v2", name: "slow" })]);
-  await userEvent.click(page.getByRole("button", { name: "Cache" }));
+  await userEvent.click(page.getByRole("button", { name: "Choose where to cache" }));
   expect(page.queryByRole("menuitem", { name: /edge/ })).toBeNull();
   await userEvent.click(await page.findByRole("menuitem", { name: "gpu-cluster, which uses slow" }));
   expect(await asked()?.clone().json()).toMatchObject({ near: "gpu-cluster" });

@@ -3,13 +3,13 @@ import { IconChevronDown, IconRipple } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { offersQuery } from "../../../api/cachePlans";
-import { useCacheCommit } from "../../../api/caches";
+import { useCacheCommit, useClearCached } from "../../../api/caches";
 import type { DatasetPlace } from "../../../api/datasets";
 import { useMay } from "../../../api/session";
 import type { CacheOffer, Commit, Volume } from "../../../api/shapes";
 import { topologyQuery } from "../../../api/topology";
 import { volumesQuery } from "../../../api/volumes";
-import { notifyDone, tell } from "../../../components/notify";
+import { notifyDone, notifyUndo, tell } from "../../../components/notify";
 import { formatBytes } from "../../../lib/quantity";
 import { wordsOf } from "./offers";
 
@@ -20,7 +20,7 @@ interface Props {
   place: DatasetPlace;
 }
 
-/** One click with one place left to choose; with several, a second click says which. */
+/** One click caches on the nearest volume; the menu beside it chooses another. */
 export function CacheButton({ commit, place }: Props) {
   const may = useMay(place.project, "member");
   const volumes = useQuery(volumesQuery).data?.items ?? [];
@@ -48,33 +48,59 @@ export function CacheButton({ commit, place }: Props) {
       </Tooltip>
     );
   }
+  const choices = (
+    <Menu.Dropdown mah={420} style={{ overflowY: "auto" }}>
+      <Menu.Label>Cache on</Menu.Label>
+      {left.map((volume) => (
+        <VolumeItem
+          key={volume.id}
+          volume={volume}
+          offer={offerOf(volume.name)}
+          onClick={() => start({ volume: volume.name })}
+        />
+      ))}
+      <NearItems onChoose={(near) => start({ near })} />
+    </Menu.Dropdown>
+  );
+  // The nearest one has it already: which other one is meant has to be said.
+  if (taken.length > 0) {
+    return (
+      <Menu position="bottom-end" width={380} onOpen={wonder}>
+        <Menu.Target>
+          <Button
+            variant="light"
+            leftSection={<IconRipple size={16} aria-hidden />}
+            rightSection={<IconChevronDown size={16} aria-hidden />}
+            loading={busy}
+          >
+            Cache elsewhere
+          </Button>
+        </Menu.Target>
+        {choices}
+      </Menu>
+    );
+  }
   return (
-    <Menu position="bottom-end" width={380} onOpen={wonder}>
-      <Menu.Target>
+    <Button.Group>
+      <Tooltip label="Cache on the nearest volume with room" events={HOVERED}>
         <Button
           variant="light"
           leftSection={<IconRipple size={16} aria-hidden />}
-          rightSection={<IconChevronDown size={16} aria-hidden />}
           loading={busy}
+          onClick={() => start({})}
         >
           Cache
         </Button>
-      </Menu.Target>
-      <Menu.Dropdown mah={420} style={{ overflowY: "auto" }}>
-        <Menu.Label>Cache on</Menu.Label>
-        {left.map((volume) => (
-          <VolumeItem
-            key={volume.id}
-            volume={volume}
-            offer={offerOf(volume.name)}
-            onClick={() => start({ volume: volume.name })}
-          />
-        ))}
-        <NearItems onChoose={(near) => start({ near })} />
-        <Menu.Divider />
-        <Menu.Item onClick={() => start({})}>Let the server choose</Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+      </Tooltip>
+      <Menu position="bottom-end" width={380} onOpen={wonder}>
+        <Menu.Target>
+          <Button variant="light" px="xs" aria-label="Choose where to cache" disabled={busy}>
+            <IconChevronDown size={16} aria-hidden />
+          </Button>
+        </Menu.Target>
+        {choices}
+      </Menu>
+    </Button.Group>
   );
 }
 
@@ -93,15 +119,18 @@ function NoneConnected({ volumes }: { volumes: Volume[] }) {
 /** Asks for the commit, and says what the server answers: where it goes, how much room there is, and why there. */
 function useCaching(commit: Commit, place: DatasetPlace) {
   const cache = useCacheCommit();
+  const clear = useClearCached();
   const start = (where: { volume?: string; near?: string }) =>
     tell(
       cache.mutateAsync({ project: place.project, dataset: `${place.dataset}@${commit.id}`, ...where }),
-      ({ started, cached, reasons }) =>
-        notifyDone(
-          [started ? `Caching on ${cached.volume}` : `Already cached on ${cached.volume}`, ...reasons].join(
-            "; ",
-          ),
-        ),
+      ({ started, cached, reasons }) => {
+        const where = started ? `Caching on ${cached.volume}` : `Already cached on ${cached.volume}`;
+        const said = [where, ...reasons].join("; ");
+        if (!started) return notifyDone(said);
+        const undo = () =>
+          tell(clear.mutateAsync(cached.id), () => notifyDone(`No longer cached on ${cached.volume}`));
+        return notifyUndo(said, () => void undo());
+      },
     );
   return { start, busy: cache.isPending };
 }

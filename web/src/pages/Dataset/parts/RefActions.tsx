@@ -1,15 +1,23 @@
 import { ActionIcon, Menu, Tooltip } from "@mantine/core";
-import { IconDots, IconGitBranch, IconGitCompare, IconGitMerge, IconTag } from "@tabler/icons-react";
+import {
+  IconDots,
+  IconGitBranch,
+  IconGitCompare,
+  IconGitMerge,
+  IconPackageExport,
+  IconTag,
+} from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { refsQuery } from "../../../api/datasets";
 import { useMay } from "../../../api/session";
 import type { Dataset } from "../../../api/shapes";
+import { ExportDialog } from "./ExportDialog";
 import { MergeDialog } from "./MergeDialog";
 import { NewRef } from "./NewRef";
 
-type Opened = "branch" | "tag" | "merge" | null;
+type Opened = "branch" | "tag" | "merge" | "export" | null;
 
 /** What can be done from the branch, tag or commit that is shown. */
 export function RefActions({ dataset, at }: { dataset: Dataset; at: string }) {
@@ -30,7 +38,7 @@ export function RefActions({ dataset, at }: { dataset: Dataset; at: string }) {
     <>
       <Menu position="bottom-start">
         <Menu.Target>
-          <Tooltip label="Branch, tag, merge">
+          <Tooltip label="Branch, tag, merge, export">
             <ActionIcon variant="default" size={36} aria-label={`Actions for ${at}`}>
               <IconDots size={18} />
             </ActionIcon>
@@ -43,6 +51,12 @@ export function RefActions({ dataset, at }: { dataset: Dataset; at: string }) {
             disabled={at === dataset.default_branch}
           >
             Compare with {dataset.default_branch}
+          </Menu.Item>
+          <Menu.Item
+            leftSection={<IconPackageExport size={16} aria-hidden />}
+            onClick={() => setOpened("export")}
+          >
+            Export to a file
           </Menu.Item>
           {may && (
             <>
@@ -66,6 +80,7 @@ export function RefActions({ dataset, at }: { dataset: Dataset; at: string }) {
           )}
         </Menu.Dropdown>
       </Menu>
+      {opened === "export" && <ExportDialog place={place} at={at} onClose={close} />}
       {(opened === "branch" || opened === "tag") && (
         <NewRef place={place} type={opened} at={at} onClose={close} />
       )}
