@@ -78,6 +78,7 @@ function CommitHeader({ dataset, commit }: { dataset: Dataset; commit: Commit })
             : []),
           { name: "Author", value: commit.author },
           { name: "Time", value: <Time at={commit.time} /> },
+          ...originFacts(commit),
           { name: "Files", value: commit.files.toLocaleString("en") },
           { name: "Size", value: formatBytes(commit.bytes) },
           { name: plural(commit.parents.length, "parent"), value: <Parents commit={commit} place={place} /> },
@@ -93,6 +94,13 @@ function CommitHeader({ dataset, commit }: { dataset: Dataset; commit: Commit })
       )}
     </Paper>
   );
+}
+
+/** Of a commit that was imported from a file: what it was at the server it comes from. */
+function originFacts(commit: Commit) {
+  const origin = commit.lineage.origin as { commit?: string; author?: string } | undefined;
+  if (!origin?.commit) return [];
+  return [{ name: "Imported from", value: `${shortId(origin.commit)} by ${origin.author ?? "somebody"}` }];
 }
 
 function CommitActions({ dataset, commit }: { dataset: Dataset; commit: Commit }) {

@@ -1,4 +1,4 @@
-import { Modal, Stack, Text } from "@mantine/core";
+import { Code, Modal, Stack, Text } from "@mantine/core";
 import type { DatasetPlace } from "../../../api/datasets";
 import { CommandLine } from "../../../components/Copyable";
 import { shortId } from "../../../lib/names";
@@ -24,8 +24,9 @@ export function ExportDialog({ place, at, onClose }: Props) {
         <CommandLine command={`mill data import ${file}`} wrap />
         <CommandLine command={`mill data import ${file} --volume DIRECTORY`} wrap />
         <Text size="sm" c="dimmed">
-          To write only what the other side lacks, run `mill data have {place.dataset} --output have.json`
-          there, and add `--have have.json` here.
+          To write only what the other side lacks, run{" "}
+          <Code>mill data have {place.dataset} --output have.json</Code> there, and add{" "}
+          <Code>--have have.json</Code> here.
         </Text>
       </Stack>
     </Modal>
