@@ -27,6 +27,7 @@ from millpond.agent.peers.identity import load_identity
 from millpond.agent.peers.serving import Offered, PeerServer
 from millpond.agent.placement import FetchCode, PlacementWorld
 from millpond.agent.placements import Placements
+from millpond.agent.rates import AgentRates
 from millpond.agent.server import Server
 from millpond.agent.state import placements_of
 from millpond.agent.store_probes import StoreWatch
@@ -98,8 +99,9 @@ class Agent:
         self._news = asyncio.Event()
         self._volumes = Volumes(state_dir, self._changed, tools.isolation)
         self._kept_outputs = KeptOutputs(state_dir / "outputs")
-        self._fills = Fills(self._volumes, tools.source_of, self._kept_outputs, self._changed)
-        self._peers = PeerServer(tools.listen, load_identity(state_dir), self._offered) if tools.listen else None
+        self._rates = AgentRates()
+        self._fills = Fills(self._volumes, tools.source_of, self._kept_outputs, self._changed, self._rates)
+        self._peers = self._served(tools.listen, state_dir) if tools.listen else None
         self._measuring = Measuring(self._volumes, self._changed)
         self._pointing = Pointing(self._volumes)
         self._stores = StoreWatch(tools.probe_stores, self._changed)
@@ -258,6 +260,7 @@ class Agent:
         epoch = desired.server_time.timestamp() - boot_time()
         self._revision = desired.revision
         self._volumes.reconcile(desired.volumes)
+        self._rates.reconcile(desired.limits)
         self._fills.reconcile(desired.fills, desired.volumes, asked + desired.word_seconds)
         self._measuring.reconcile(desired.volumes)
         self._pointing.reconcile(desired.volumes)
@@ -269,6 +272,9 @@ class Agent:
         self._tunnels.reconcile(desired.tunnels, {one.id for one in desired.placements})
         if waited and unchanged and boot_time() < asked + UNCHANGED_SECONDS and not self._fills.are_going_on:
             await self._pause(UNCHANGED_SECONDS, wake=True)
+
+    def _served(self, listen: HostPort, state_dir: Path) -> PeerServer:
+        return PeerServer(listen, load_identity(state_dir), self._offered, self._rates.throttle)
 
     def _offered(self, shared: Shared) -> Offered | None:
         volume = self._volumes.healthy(shared.volume_id)
@@ -294,4 +300,5 @@ class Agent:
 
 
 def _shared(grant: DesiredGrant) -> Shared:
-    return Shared(grant.volume_id, CommitPlace(grant.project_id, grant.dataset_id, grant.commit_id))
+    place = CommitPlace(grant.project_id, grant.dataset_id, grant.commit_id)
+    return Shared(grant.volume_id, place, grant.site)

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from millpond.lake.throttle import TokenBucket
 from millpond.lake.transfer import Moved
 from millpond.model.fill_source import Given, SourceKey, far_bytes
 from millpond.volumes.fill import FillCancelled
@@ -58,6 +59,8 @@ class Work:
         self.ran_full = False
         # What is being made, once it is begun.
         self.tree: Path | None = None
+        # What passes while it lets others go first.
+        self.low = TokenBucket()
         self._changed = changed
         self._woken = asyncio.Event()
         self.seen = self._told(_UNDER_WAY[desired.want])
@@ -78,6 +81,22 @@ class Work:
     @property
     def is_filling(self) -> bool:
         return self.desired.want == "present" and self.is_going_on and not self.cancelled.is_set()
+
+    @property
+    def goes_first(self) -> bool:
+        """True if somebody waits for it."""
+        return not self.desired.prefetch
+
+    def update(self, desired: DesiredFill) -> None:
+        """Take what changes while it goes on: how urgent it is."""
+        self.desired = self.desired.model_copy(update={"prefetch": desired.prefetch})
+        low = desired.low_bytes_per_second
+        self.low.set_rate(None if low is None else float(low))
+
+    def pause(self, seconds: float) -> None:
+        """Wait in a working thread. FillCancelled if the task is cancelled meanwhile."""
+        if self.cancelled.wait(seconds):
+            raise FillCancelled
 
     def cancel(self) -> None:
         self.cancelled.set()

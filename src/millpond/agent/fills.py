@@ -7,25 +7,30 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
 from millpond.agent.cache_task import Work, reported
+from millpond.agent.fill_slots import FillSlots
 from millpond.agent.keeper.clock import boot_time
 from millpond.agent.kept_outputs import KeptOutputs
 from millpond.agent.leftovers import Tidying
 from millpond.agent.peers.receiving import Peer, PeerFiles
 from millpond.agent.peers.serving import Offered
+from millpond.agent.rates import AgentRates
 from millpond.agent.threads import in_thread
 from millpond.agent.volumes import Volumes, sentence
 from millpond.errors import DiskFull, MillError, VolumeProblem
 from millpond.lake.crew import processes_for
 from millpond.lake.nursery import Nursery
 from millpond.lake.reader import room_for_pages
+from millpond.lake.throttle import Throttle
+from millpond.lake.throttled_source import ThrottledSource
 from millpond.lake.transfer import Downloader
 from millpond.model.address import HostPort
 from millpond.model.fill_source import Given, SourceKey, SourceKind
+from millpond.model.topology import LAKE
 from millpond.retry import Backoff, RetryPolicy, may_pass
 from millpond.volumes.attempt import FillAttempt, begin_attempt
 from millpond.volumes.bases import BaseTree
@@ -51,7 +56,9 @@ class Fills:
         source_of: Callable[[DesiredFill], AbstractContextManager[Downloader]],
         kept_outputs: KeptOutputs,
         changed: Callable[[], None],
+        rates: AgentRates | None = None,
     ) -> None:
+        self._rates = rates or AgentRates()
         self._volumes = volumes
         self._source_of = source_of
         self._kept_outputs = kept_outputs
@@ -62,7 +69,7 @@ class Fills:
         self._nursery = Nursery()
         # Cancelled, but their threads have not all ended: their attempts are not touched until then.
         self._ending: list[Work] = []
-        self._slots = asyncio.Semaphore(FILLS_AT_ONCE)
+        self._slots = FillSlots(FILLS_AT_ONCE)
         # Commits share files: two of a volume are not healed at once, and one slot is left for fills.
         self._checking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._tidying = Tidying(volumes, self._wanted_attempts, changed)
@@ -79,6 +86,8 @@ class Fills:
         for cached_id, one in wanted.items():
             if cached_id not in self._works:
                 self._works[cached_id] = self._begin(Work(one, self._changed))
+            self._works[cached_id].update(one)
+        self._slots.look()
         self._ending = [work for work in self._ending if work.is_going_on]
         self._tidying.tend({volume.id for volume in volumes if volume.tended})
 
@@ -160,7 +169,7 @@ class Fills:
 
     async def _fill(self, work: Work, volume: CacheVolume) -> None:
         wanted = work.desired
-        async with self._slots:
+        async with self._slots.take(lambda: work.goes_first):
             started = time.monotonic()
             if processes_for(wanted.files):
                 self._nursery.warm()
@@ -171,14 +180,21 @@ class Fills:
             tally = SourceTally()
             progress = RoomWatch(attempt, needed, work.progress(asyncio.get_running_loop(), tally))
             with ExitStack() as stack:
-                source = stack.enter_context(self._source_of(wanted))
+                source = stack.enter_context(self._opened(work, wanted))
                 # What the volume itself has is linked, and takes no room: that goes before copies from elsewhere.
-                bases = [*self._bases(wanted, volume, stack), *self._copies(wanted, source)]
+                bases = [*self._bases(work, volume, stack), *self._copies(work, source)]
                 await self._volumes.set_apart(volume.id, wanted.project_id)
                 made_here = await in_thread(partial(self._kept_outputs.find, wanted.project))
-                peer = stack.enter_context(_peer(wanted, wanted.peer, tally)) if wanted.peer else None
+                way = self._throttle(work, wanted.source_site)
+                peer = stack.enter_context(_peer(wanted, wanted.peer, tally, way)) if wanted.peer else None
                 beside = partial(fill, bases=bases, made_here=made_here, peer=peer, tally=tally)
-                make = partial(beside, progress=progress, kept=self._pages, nursery=self._nursery)
+                make = partial(
+                    beside,
+                    progress=progress,
+                    kept=self._pages,
+                    nursery=self._nursery,
+                    throttle=self._throttle(work, LAKE),
+                )
                 filled = await in_thread(partial(make, attempt, wanted.tree, source))
         await self._volumes.look(volume.id)
         log.info("filled: volume=%s commit=%s %s", volume.id, wanted.commit_id, _written(filled.given))
@@ -216,29 +232,42 @@ class Fills:
 
     async def _checked(self, work: Work, volume: CacheVolume, *, contents: bool) -> Checked:
         wanted = work.desired
-        async with self._checking[volume.id], self._slots:
+        async with self._checking[volume.id], self._slots.take(lambda: False):
             attempt = await self._begin_attempt(work, volume)
             others = [place for place in await in_thread(volume.published) if place.project_id == wanted.project_id]
             progress = work.progress(asyncio.get_running_loop())
-            with self._source_of(wanted) as source:
+            with self._opened(work, wanted) as source:
                 check = partial(verify, attempt, wanted.tree, source, others, contents=contents, progress=progress)
                 return await in_thread(check)
 
-    def _bases(self, wanted: DesiredFill, volume: CacheVolume, stack: ExitStack) -> Iterator[BaseTree]:
+    @contextmanager
+    def _opened(self, work: Work, wanted: DesiredFill) -> Iterator[Downloader]:
+        """A reader of the lake that keeps to the limits."""
+        with self._source_of(wanted) as source:
+            yield ThrottledSource(source, self._throttle(work, LAKE))
+
+    def _throttle(self, work: Work, end_id: str) -> Throttle:
+        """What the bytes of a fill pass on their way from the lake, or from a site."""
+        return self._rates.throttle(end_id, work.pause, [work.low])
+
+    def _bases(self, work: Work, volume: CacheVolume, stack: ExitStack) -> Iterator[BaseTree]:
         """Published commits of the volume from which files can be linked."""
+        wanted = work.desired
         for base in wanted.bases:
             named = {"dataset": base.dataset, "dataset_id": base.dataset_id, "commit_id": base.commit_id}
-            pages = stack.enter_context(self._source_of(wanted.model_copy(update={**named, "tree": base.tree})))
+            about = wanted.model_copy(update={**named, "tree": base.tree})
+            pages = stack.enter_context(self._opened(work, about))
             place = CommitPlace(wanted.project_id, base.dataset_id, base.commit_id)
             yield BaseTree(volume.commit(place), base.tree, pages)
 
-    def _copies(self, wanted: DesiredFill, pages: Downloader) -> Iterator[BaseTree]:
+    def _copies(self, work: Work, pages: Downloader) -> Iterator[BaseTree]:
         """The same commit on the volume of another site that the server names."""
+        wanted = work.desired
         elsewhere = self._volumes.healthy(wanted.source) if wanted.source and wanted.peer is None else None
         if elsewhere is not None:
             place = CommitPlace(wanted.project_id, wanted.dataset_id, wanted.commit_id)
             source = SourceKey(SourceKind.MOUNT, elsewhere.id)
-            watch = _watch(wanted, str(elsewhere.root))
+            watch = _watch(wanted, str(elsewhere.root), self._throttle(work, wanted.source_site))
             yield BaseTree(elsewhere.commit(place), wanted.tree, pages, source, watch)
 
     async def _begin_attempt(self, work: Work, volume: CacheVolume) -> FillAttempt:
@@ -268,14 +297,14 @@ class Fills:
         return {work.desired.attempt for work in works}
 
 
-def _peer(wanted: DesiredFill, named: DesiredPeer, tally: SourceTally) -> PeerFiles:
+def _peer(wanted: DesiredFill, named: DesiredPeer, tally: SourceTally, throttle: Throttle) -> PeerFiles:
     address = HostPort.parse(named.address)
     peer = Peer(address, named.fingerprint, named.token, volume=wanted.source or "")
-    return PeerFiles(peer, tally, _watch(wanted, named.address))
+    return PeerFiles(peer, tally, _watch(wanted, named.address, throttle))
 
 
-def _watch(wanted: DesiredFill, name: str) -> SourceWatch:
-    return SourceWatch(wanted.source_bytes_per_second, wanted.lake_bytes_per_second, name=name)
+def _watch(wanted: DesiredFill, name: str, throttle: Throttle) -> SourceWatch:
+    return SourceWatch(wanted.source_bytes_per_second, wanted.lake_bytes_per_second, name=name, throttle=throttle)
 
 
 def _written(given: Mapping[SourceKey, Given]) -> str:

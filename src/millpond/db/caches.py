@@ -284,6 +284,7 @@ def _view(row: Row[Any]) -> CachedView:
             cause=Cause(row.cause) if row.cause else None,
             cleared_by=row.cleared_by,
             found=row.found,
+            prefetch=row.prefetch,
         ),
         volume=row.volume,
         volume_path=row.volume_path,

@@ -51,12 +51,14 @@ def seconds_left(
     bytes_per_second: float | None,
     missing_files: int = 0,
     done_files: int = 0,
+    most: float | None = None,
 ) -> float | None:
     """Time left of a running fill: by what it brought lately once that is meaningful, before that by earlier fills.
 
-    Small files are limited by their number, not their bytes: the slower of the two counts.
+    Small files are limited by their number, not their bytes: the slower of the two counts. `most` is the limit that
+    people set, in bytes per second; None: none.
     """
-    own = own_rate(fetched_bytes, seconds)
-    by_bytes = expected_seconds(missing_bytes, own or bytes_per_second)
+    rate = own_rate(fetched_bytes, seconds) or bytes_per_second
+    by_bytes = expected_seconds(missing_bytes, min((one for one in (rate, most) if one is not None), default=None))
     by_files = seconds * missing_files / done_files if seconds > 0 and done_files >= LEAST_FILES else None
     return max((known for known in (by_bytes, by_files) if known is not None), default=None)

@@ -28,6 +28,8 @@ class FillWay:
     name: str
     bytes_per_second: float | None = None
     price_per_gb: float = 0.0
+    # In words: `limited to 100 Mbit/s until 18:00 Europe/Berlin`; the speed is within it.
+    limit: str = ""
     # None when the filling agent can read it; else why not.
     obstacle: str | None = None
     # Of a volume that is being filled itself: in how many seconds it will be whole. None: it is.
@@ -84,4 +86,5 @@ def _described(way: FillWay, missing_bytes: int) -> str:
     words = f"{format_bytes(missing_bytes)} in about {format_seconds(seconds)} at {format_rate(way.bytes_per_second)}"
     price = way.price_per_gb * missing_bytes / _GB
     words += f", for {price:.2f}" if price else ""
-    return words if way.whole_in is None else f"{words}, as it is filled there"
+    words += "" if way.whole_in is None else ", as it is filled there"
+    return f"{words} ({way.limit})" if way.limit else words

@@ -24,10 +24,21 @@ from millpond.lake.fetch_orders import Carrier
 from millpond.lake.large_files import BeginLarge, LargeFiles
 from millpond.lake.nursery import Nursery
 from millpond.lake.pages import LeafPage, Row, entry_of
-from millpond.lake.range_writes import Order, ReadRange, Use, contents, order_of, orders, part_of, write_range
+from millpond.lake.range_writes import (
+    Order,
+    ReadRange,
+    Use,
+    contents,
+    order_of,
+    orders,
+    part_of,
+    pieces,
+    write_range,
+)
 from millpond.lake.ranges import Segment, segments
 from millpond.lake.reader import TreeReader
 from millpond.lake.target import Target
+from millpond.lake.throttle import UNLIMITED, Throttle
 from millpond.lake.transfer import Downloader, Meter, Moved, Progress
 from millpond.model.dataset import BlobPlace
 from millpond.model.path import to_text
@@ -54,6 +65,7 @@ class FetchOptions:
     `begin` may make a large file of parts that are there already: which of its chunks are, or None if it has not.
     `processes` write beside this one; by default as many as a tree of its size is worth. They come from the `nursery`
     where this process cannot be copied.
+    `throttle` is asked before ranges of packs are read; other reads are minded by the source.
     """
 
     read_only: bool = False
@@ -63,6 +75,7 @@ class FetchOptions:
     begin: BeginLarge | None = None
     processes: int | None = None
     nursery: Nursery | None = None
+    throttle: Throttle = UNLIMITED
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +292,17 @@ class _Fetch:
                     raise
 
     def _write(self, order: Order) -> None:
-        """Read one range and write what is in it."""
+        """Read one range and write what is in it; in small parts, each in its turn, where there is a limit."""
+        throttle = self._options.throttle
+        most = throttle.part_bytes
+        if most is None:
+            self._write_part(order)
+            return
+        for part in pieces(order, most):
+            throttle.take(part.end - part.start)
+            self._write_part(part)
+
+    def _write_part(self, order: Order) -> None:
         done = self._carry_out(order)
         while done < len(order.digests):
             rest, read = part_of(order, done, len(order.digests)), self._reading(order.pack_id)

@@ -160,6 +160,8 @@ class CachedCommit:
     cleared_by: str | None = None
     # It was published before the server knew of it: what is there is checked rather than filled.
     found: bool = False
+    # Asked for ahead of need, by a policy or for a job that is queued: nobody waits for it unless it is leased.
+    prefetch: bool = False
 
     @property
     def is_verifying(self) -> bool:

@@ -17,6 +17,7 @@ from millpond.lake.lru import Kept
 from millpond.lake.nursery import Nursery
 from millpond.lake.pages import Page
 from millpond.lake.reader import room_for_pages
+from millpond.lake.throttle import UNLIMITED, Throttle
 from millpond.lake.transfer import Downloader, Moved, Progress
 from millpond.model.fill_source import Given, SourceKey, SourceKind, of_kind
 from millpond.volumes.attempt import FillAttempt
@@ -54,6 +55,7 @@ def fill(
     progress: Progress | None = None,
     kept: Kept[str, Page] | None = None,
     nursery: Nursery | None = None,
+    throttle: Throttle = UNLIMITED,
 ) -> Filled:
     """Make the tree in the attempt's directory, every byte checked, and publish it.
 
@@ -62,6 +64,7 @@ def fill(
     may come from a `peer` before the lake is asked. `progress` may raise FillCancelled or NoRoomYet to end it.
     `tally` is told what each source gives, as it comes; a `peer` tells it itself.
     `kept` are pages that were read before, for this commit or another; processes come from the `nursery`.
+    What is read from packs passes the `throttle`; sources and bases keep to limits themselves.
     Filling what is published already does nothing. Raises VolumeProblem and DiskFull for what the volume refuses,
     StoreUnavailable while the lake is away, Corrupt for bytes that are not what the tree names. Of the attempt nothing
     is left, unless only the lake was away: then the next one goes on from there.
@@ -72,7 +75,7 @@ def fill(
             known = KeptSource(source, room_for_pages() if kept is None else kept)
             tally = tally or SourceTally()
             local = partial(LocalFiles, known, tree, bases, attempt.older, nursery, made_here=made_here, tally=tally)
-            filled = _make(attempt, tree, known, local, peer, _Told(tally, progress), nursery)
+            filled = _make(attempt, tree, known, local, peer, _Told(tally, progress), nursery, throttle)
     except StoreUnavailable:
         raise
     except BaseException:
@@ -141,6 +144,7 @@ def _make(
     peer: MoreFiles | None,
     told: _Told,
     nursery: Nursery | None,
+    throttle: Throttle,
 ) -> Filled:
     if attempt.volume.commit(attempt.place).is_dir():
         return Filled()
@@ -148,7 +152,7 @@ def _make(
         with open_local() as local:
             processes = None if local.most_left is None else processes_for(local.most_left)
             taken = chained([one for one in (None if local.is_empty else local, peer) if one is not None])
-            options = FetchOptions(read_only=True, local=taken, processes=processes, nursery=nursery)
+            options = FetchOptions(read_only=True, local=taken, processes=processes, nursery=nursery, throttle=throttle)
             fetched = fetch_tree(source, tree, attempt.tree, options=options, progress=told)
     except (ConnectionError, TimeoutError) as error:
         raise StoreUnavailable(f"The lake does not respond: {error}.") from error

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from millpond.decide.slow_source import why_too_slow
+from millpond.lake.throttle import UNLIMITED, Throttle
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +25,8 @@ class SourceGivenUp(Exception):
 class SourceWatch:
     """One for each source, for all threads that take from it. Only time in which something is asked of it counts.
 
-    Rates are in bytes per second: what is expected from the source, and from the lake; None if unknown.
+    Rates are in bytes per second: what is expected from the source, and from the lake; None if unknown. All that comes
+    passes the `throttle`: a source that is limited is slow on purpose, and not given up for that.
     """
 
     def __init__(
@@ -33,12 +35,15 @@ class SourceWatch:
         lake: float | None = None,
         *,
         name: str = "",
+        throttle: Throttle = UNLIMITED,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         # Why nothing more is taken from it; None while it is used.
         self.given_up: str | None = None
         # It was being filled itself, and was waited for.
         self.has_waited = False
+        self.throttle = throttle
+        self._was_limited = False
         self._expected, self._lake, self._name, self._clock = expected, lake, name, clock
         self._lock = threading.Lock()
         self._asking = 0
@@ -65,7 +70,9 @@ class SourceWatch:
 
     def take(self, size: int) -> None:
         """Count bytes that came. SourceGivenUp if they come much too slowly, or another thread has found so."""
+        self.throttle.take(size)
         with self._lock:
+            self._was_limited |= self.throttle.rate is not None
             self._received += size
             self._reached = max(self._reached, self._received)
         self._judge()
@@ -90,6 +97,8 @@ class SourceWatch:
         if self.given_up is not None:
             raise SourceGivenUp(self.given_up)
         with self._lock:
+            if self._was_limited:
+                return
             seconds, came = self._recent()
             slow = why_too_slow(came, seconds, expected=self._expected, lake=self._lake)
         if slow is not None:

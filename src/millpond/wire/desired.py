@@ -74,6 +74,15 @@ class DesiredGrant(Response):
     project_id: str
     dataset_id: str
     commit_id: str
+    # The site of the agent that shows it: the link there may have a limit.
+    site: str = ""
+
+
+class DesiredLimit(Response):
+    """What this agent may take of a limit now: of its own site (`site`), or of a link, by the id of its other end."""
+
+    id: str
+    bytes_per_second: int
 
 
 class DesiredFill(Response):
@@ -111,6 +120,12 @@ class DesiredFill(Response):
     lake_bytes_per_second: float | None = None
     # How its files come from that volume, if it is not mounted here, or being filled itself.
     peer: DesiredPeer | None = None
+    # The site of that volume.
+    source_site: str = ""
+    # Nobody waits for it: others have the slots first.
+    prefetch: bool = False
+    # How fast it may be while it lets others go first; None: nothing of the kind.
+    low_bytes_per_second: int | None = None
 
 
 class DesiredInput(Response):
@@ -210,4 +225,5 @@ class Desired(Response):
     grants: list[DesiredGrant] = []
     # Stores that its site reads the lake from: whether they can be read is tried from time to time, and told.
     stores: list[str] = []
+    limits: list[DesiredLimit] = []
     server_time: Time

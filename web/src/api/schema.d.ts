@@ -5740,6 +5740,11 @@ export interface components {
              * @default []
              */
             grants: components["schemas"]["DesiredGrant"][];
+            /**
+             * Limits
+             * @default []
+             */
+            limits: components["schemas"]["DesiredLimit"][];
             /** Placements */
             placements: components["schemas"]["DesiredPlacement"][];
             /** Revision */
@@ -5801,6 +5806,8 @@ export interface components {
             files: number;
             /** Lake Bytes Per Second */
             lake_bytes_per_second?: number | null;
+            /** Low Bytes Per Second */
+            low_bytes_per_second?: number | null;
             /**
              * Needed Bytes
              * @default 0
@@ -5812,6 +5819,11 @@ export interface components {
              */
             needed_inodes: number;
             peer?: components["schemas"]["DesiredPeer"] | null;
+            /**
+             * Prefetch
+             * @default false
+             */
+            prefetch: boolean;
             /** Project */
             project: string;
             /** Project Id */
@@ -5830,6 +5842,11 @@ export interface components {
             source?: string | null;
             /** Source Bytes Per Second */
             source_bytes_per_second?: number | null;
+            /**
+             * Source Site
+             * @default
+             */
+            source_site: string;
             /** Tree */
             tree: string;
             /** Volume Id */
@@ -5851,6 +5868,11 @@ export interface components {
             dataset_id: string;
             /** Project Id */
             project_id: string;
+            /**
+             * Site
+             * @default
+             */
+            site: string;
             /** Token Sha256 */
             token_sha256: string;
             /** Volume Id */
@@ -5882,6 +5904,16 @@ export interface components {
             ready: boolean;
             /** Volume Id */
             volume_id: string;
+        };
+        /**
+         * DesiredLimit
+         * @description What this agent may take of a limit now: of its own site (`site`), or of a link, by the id of its other end.
+         */
+        DesiredLimit: {
+            /** Bytes Per Second */
+            bytes_per_second: number;
+            /** Id */
+            id: string;
         };
         /**
          * DesiredMeasure

@@ -28,6 +28,8 @@ class Shared:
 
     volume_id: str
     place: CommitPlace
+    # The site it goes to.
+    site_id: str = ""
 
 
 @dataclass(slots=True)

@@ -78,11 +78,11 @@ def receive_reached(connection: socket.socket) -> int:
     return int(_REACHED.unpack(exactly(connection, _REACHED.size))[0])
 
 
-def blocks(connection: socket.socket, size: int) -> Iterator[bytes]:
-    """The next `size` bytes, as they come."""
+def blocks(connection: socket.socket, size: int, most: int = BLOCK) -> Iterator[bytes]:
+    """The next `size` bytes, as they come, at most so many at a time."""
     left = size
     while left:
-        block = _received(connection, min(left, BLOCK))
+        block = _received(connection, min(left, most))
         if not block:
             raise BrokenStream("The connection was closed.")
         left -= len(block)

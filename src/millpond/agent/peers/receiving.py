@@ -144,7 +144,7 @@ class PeerFiles:
     def _write(self, connection: ssl.SSLSocket, row: Row, into: Target) -> None:
         path, kind, content, size, digest = row
         if content == Content.BLOB:
-            data = b"".join(self._counted(protocol.blocks(connection, size)))
+            data = b"".join(self._counted(self._blocks(connection, size)))
             if digest_of(data) != digest:
                 raise Corrupt("It sent other bytes than the commit holds.")
             into.write_file(path, kind, data)
@@ -154,9 +154,13 @@ class PeerFiles:
         self._tally.add(self._source, size)
 
     def _stream(self, connection: ssl.SSLSocket, row: Row, target: int) -> None:
-        written = _written(self._counted(protocol.blocks(connection, row[3])), target)
+        written = _written(self._counted(self._blocks(connection, row[3])), target)
         if entry_of_stream(row[0], row[3], written, lambda digest, data: None).digest != row[4]:
             raise Corrupt("It sent other bytes than the commit holds.")
+
+    def _blocks(self, connection: ssl.SSLSocket, size: int) -> Iterator[bytes]:
+        most = self._watch.throttle.part_bytes
+        return protocol.blocks(connection, size, min(most or protocol.BLOCK, protocol.BLOCK))
 
     def _counted(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
         for block in blocks:

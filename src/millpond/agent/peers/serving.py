@@ -23,6 +23,7 @@ from millpond.agent.peers.identity import PeerIdentity, serving_context
 from millpond.agent.peers.protocol import BrokenStream, WantedFile
 from millpond.errors import SetupError
 from millpond.lake.target import CACHED_MTIME_NS
+from millpond.lake.throttle import UNLIMITED, Throttle
 from millpond.model.address import HostPort
 
 log = logging.getLogger(__name__)
@@ -53,8 +54,16 @@ FindCommit = Callable[[Shared], Offered | None]
 class PeerServer:
     """Listens from the start; `close` ends all connections. Used from any thread."""
 
-    def __init__(self, listen: HostPort, identity: PeerIdentity, find: FindCommit) -> None:
+    def __init__(
+        self,
+        listen: HostPort,
+        identity: PeerIdentity,
+        find: FindCommit,
+        throttle_to: Callable[[str], Throttle] = lambda site_id: UNLIMITED,
+    ) -> None:
+        """`throttle_to` is what passes to a site."""
         self.fingerprint = identity.fingerprint
+        self._throttle_to = throttle_to
         self._find = find
         self._grants = Grants()
         self._context = serving_context(identity)
@@ -129,7 +138,7 @@ class PeerServer:
             self._grants.leave(session)
 
     def _send_all(self, connection: ssl.SSLSocket, shared: Shared, wanted: list[WantedFile]) -> None:
-        out, left = _Buffered(connection), deque(wanted)
+        out, left = _Buffered(connection, self._throttle_to(shared.site_id)), deque(wanted)
         while left:
             offered = self._find(shared)
             is_growing = offered is not None and offered.reached is not None
@@ -150,8 +159,9 @@ class PeerServer:
 class _Buffered:
     """Joins small pieces: a system call and a TLS record for each small file would be most of the work."""
 
-    def __init__(self, connection: ssl.SSLSocket) -> None:
+    def __init__(self, connection: ssl.SSLSocket, throttle: Throttle) -> None:
         self._connection = connection
+        self._throttle = throttle
         self._pieces: list[bytes] = []
         self._size = 0
 
@@ -162,7 +172,12 @@ class _Buffered:
             self.flush()
 
     def flush(self) -> None:
-        self._connection.sendall(b"".join(self._pieces))
+        """In small parts where there is a limit: whoever receives does not wait long for the next."""
+        data = memoryview(b"".join(self._pieces))
+        part = min(self._throttle.part_bytes or protocol.BLOCK, protocol.BLOCK)
+        for start in range(0, len(data), part):
+            self._throttle.take(min(part, len(data) - start))
+            self._connection.sendall(data[start : start + part])
         self._pieces, self._size = [], 0
 
 

@@ -135,6 +135,8 @@ cached = Table(
     Column("cleared_by", String(63), nullable=True),
     # It was published before the server knew of it: what is there is checked rather than filled.
     Column("found", Boolean, nullable=False, server_default=text("false")),
+    # Asked for ahead of need, by a policy or for a job that is queued: nobody waits for it unless it is leased.
+    Column("prefetch", Boolean, nullable=False, server_default=text("false")),
     # Once and only once: one row per commit and volume, whoever asks.
     UniqueConstraint("volume_id", "commit_id"),
 )

@@ -85,7 +85,8 @@ def _begin(tx: Connection, volume: Volume, commit_id: str, *, by: str, now: date
     if size is None:
         raise NotFound(f"Commit {commit_id[:8]} no longer exists.", noun="commit", name=commit_id)
     _check_right(tx, by, size)
-    begun = begin_fill(tx, volume, size, requested_by=by, now=now)
+    # A job that waits for it holds a lease: what is fetched while it is queued lets others go first.
+    begun = begin_fill(tx, volume, size, requested_by=by, now=now, ahead=True)
     if begun.started:
         count_miss(tx, begun.cached.cached, now)
     return begun.cached

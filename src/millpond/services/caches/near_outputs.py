@@ -56,7 +56,7 @@ def _begin(deps: Deps, agent: Agent, job: Job, commit_id: str, now: datetime) ->
         for volume in tended:
             locked = volumes.lock(tx, volume.id)
             if locked is not None and _has_ample_room(tx, locked, size, now):
-                return begin_fill(tx, locked, size, requested_by=job.created_by, now=now).cached
+                return begin_fill(tx, locked, size, requested_by=job.created_by, now=now, ahead=True).cached
     return None
 
 

@@ -125,7 +125,7 @@ def _carry_out(deps: Deps, view: PolicyView, head: str, now: datetime) -> bool:
         if volume is None or size is None or policies.get(tx, policy.id) is None:
             return False
         _note_tried(tx, policy, head, now)  # before room is looked for: the commit before may make it
-        begun = begin_fill(tx, volume, size, requested_by=BY.format(policy.created_by)[:63], now=now)
+        begun = begin_fill(tx, volume, size, requested_by=BY.format(policy.created_by)[:63], now=now, ahead=True)
         if begun.started:
             count_miss(tx, begun.cached.cached, now)
     if begun.started:

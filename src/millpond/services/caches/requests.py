@@ -35,6 +35,7 @@ from millpond.services.caches.admission import differences, volume_choice
 from millpond.services.caches.admission.admit import Begun, begin_fill, check_usable, mark_evictions
 from millpond.services.caches.admission.volume_choice import Chosen
 from millpond.services.caches.explain.details import CachedDetails, details
+from millpond.services.caches.fills import rates as fill_rates
 from millpond.services.caches.fills.sources import explain
 from millpond.services.caches.holds import PAGE
 from millpond.services.caches.uses import count_hit, count_miss
@@ -125,13 +126,14 @@ def _request(deps: Deps, actor: Actor, wanted: Wanted, commit: Commit) -> Added:
             audit_cache(tx, actor, "cache.add", begun.cached, now)
         shown = details(tx, actor, [begun.cached], now)[0]
         source = explain(tx, deps, begun.cached)[:1]
+        limits = tuple(fill_rates.load(tx, now).reasons(begun.cached.cached.id))
     if begun.started:
         announce(deps, [begun.cached, *begun.evicting], "changed")
     if source:
         why = (*why, *source)
     elif wanted.volume is not None and shown.seconds_left:
         why = (f"it takes about {format_seconds(shown.seconds_left)}, judging by earlier fills",)
-    return Added(shown, begun.started, [*why, *_reasons(deps, volume, begun)])
+    return Added(shown, begun.started, [*why, *limits, *_reasons(deps, volume, begun)])
 
 
 def list_visible(

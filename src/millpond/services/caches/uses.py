@@ -18,6 +18,7 @@ from millpond.model.fill_source import FAR, LAKE_KEY, SourceKey
 from millpond.model.job import Job
 from millpond.model.topology import LAKE, Bandwidth, CacheUses, FillRate
 from millpond.model.volume import CachedCommit
+from millpond.services.caches.fills import rates as fill_rates
 from millpond.wire.observed import FillSeen
 
 
@@ -73,13 +74,24 @@ def note_filled(tx: Connection, row: CachedCommit, seen: FillSeen, now: datetime
     rate = FillRate(row.id, *_source(tx, seen), seen.seconds, at=now, given=_given(seen))
     links.put_rate(tx, rate)
     _add(tx, row, now, CacheUses(fills=1, filled_bytes=rate.fetched_bytes, fill_seconds=rate.seconds))
-    if seen.followed:
-        return
+    if seen.followed or _was_held_back(tx, row, rate.source_id, now):
+        return  # it tells of a limit or of another fill, not of the line
     before = links.bandwidth_of(tx, row.volume_id, rate.source_id)
     known, fills = (before.bytes_per_second, before.fills) if before else (None, 0)
     after = updated(known, rate.fetched_bytes, rate.seconds, fills=fills)
     if after is not None and after != known:
         links.put_bandwidth(tx, Bandwidth(row.volume_id, rate.source_id, after, fills + 1, now))
+
+
+def _was_held_back(tx: Connection, row: CachedCommit, source_id: str, now: datetime) -> bool:
+    """True if a limit was in force, or it let others go first."""
+    volume = volumes.get(tx, row.volume_id)
+    if volume is None:
+        return False
+    traffic = fill_rates.load(tx, now)
+    is_limited = traffic.over(source_id, volume.site_id).bits_per_second is not None
+    others = [one for one in traffic.transfers.values() if one.is_waited_for and one.site_id == volume.site_id]
+    return is_limited or (row.prefetch and bool(others))
 
 
 def _add(tx: Connection, row: CachedCommit, now: datetime, value: CacheUses) -> None:

@@ -89,6 +89,7 @@ def desired(deps: Deps, agent: Agent, observed: Observed) -> Desired:
         tunnels=tunnels,
         grants=desired_fills.grants_for(deps, agent),
         stores=list(stores.wanted_at(deps, agent.site_id)),
+        limits=desired_fills.limits_for(deps, agent),
         word_seconds=presence.WORD.total_seconds(),
         server_time=deps.clock.now(),
     )

@@ -73,9 +73,11 @@ def begin_fill(
     now: datetime,
     sees: Sees = everything,
     idle_seconds: int | None = None,
+    ahead: bool = False,
 ) -> Begun:
     """The one row of this commit on this volume, begun if it was absent or had failed.
 
+    `ahead`: nobody waits for it yet, so fills that are waited for go first.
     VolumeProblem while the volume is unwell, DoesNotFit when admission refuses (`details["blockers"]` say what
     stands in the way, as far as the one who asks `sees` it), NotReady while the commit is on its way out.
     """
@@ -84,6 +86,8 @@ def begin_fill(
     found = caches.find(tx, volume.id, size.commit_id)
     if found and found.cached.state in (CachedState.READY, CachedState.FILLING):
         caches.touch(tx, [found.cached.id], now)
+        if found.cached.prefetch and not ahead:
+            caches.change(tx, found.cached.id, prefetch=False)
         what = "is already cached on" if found.cached.state is CachedState.READY else "is already being cached on"
         return Begun(found, False, (f"{size.written} {what} {volume.name}",))
     if found and found.cached.state is CachedState.EVICTING:
@@ -95,7 +99,7 @@ def begin_fill(
         raise _does_not_fit(volume, size, answer.need, answer.decision)
     evicting = mark_evictions(tx, volume, answer.decision.evict)
     reasons = (*answer.decision.reasons, *answer.need.reasons)
-    row = _row(volume, size, answer.need, requested_by, now, "; ".join(reasons), idle_seconds)
+    row = _row(volume, size, answer.need, requested_by, now, "; ".join(reasons), idle_seconds, ahead)
     _put(tx, row, found)
     evictions.forget_refusal(tx, volume.id, size.commit_id)
     start_fills(tx, volume, now)
@@ -268,6 +272,7 @@ def _put(tx: Connection, row: CachedCommit, failed: CachedView | None) -> None:
         ready_at=None,
         reason=row.reason,
         problem=None,
+        prefetch=row.prefetch,
     )
 
 
@@ -279,6 +284,7 @@ def _row(
     now: datetime,
     reason: str,
     idle_seconds: int | None,
+    ahead: bool,
 ) -> CachedCommit:
     return CachedCommit(
         id=new_id(),
@@ -304,6 +310,7 @@ def _row(
         reserved_inodes=need.room.inodes,
         fetch_bytes=need.fetch_bytes,
         fetch_files=need.fetch_files,
+        prefetch=ahead,
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection
 
 from millpond.db import caches, evictions, volumes
+from millpond.db.caches import CachedView
 from millpond.db.evictions import EvictionView, RefusalView
 from millpond.decide.admission import Refuse, foreign_bytes, usable_room
 from millpond.decide.forecast import Step, forecast
@@ -23,6 +24,7 @@ from millpond.services.caches.admission.admit import would_admit
 from millpond.services.caches.admission.stock import limits_of, space_of, stock_of
 from millpond.services.caches.explain.details import CachedDetails, details
 from millpond.services.caches.explain.given import in_words
+from millpond.services.caches.fills import rates as fill_rates
 from millpond.services.caches.fills.sources import explain
 from millpond.services.datasets import reading
 from millpond.services.deps import Deps
@@ -87,7 +89,7 @@ def why(deps: Deps, actor: Actor, written: str, *, project: str | None = None) -
         shown = {item.volume: item for item in details(tx, actor, caches.of_commits(tx, [commit.id]), now)}
         gone = _newest(evictions.of_commit(tx, commit.id, among=access.visible_projects(actor)))
         refused = {refusal.volume: refusal for refusal in evictions.refusals(tx, commit.id)}
-        from_where = {view.volume: explain(tx, deps, view) for view in caches.of_commits(tx, [commit.id])}
+        from_where = {view.volume: _ways(tx, deps, view) for view in caches.of_commits(tx, [commit.id])}
         found = [
             WhyOn(
                 volume=volume.name,
@@ -106,6 +108,12 @@ def why(deps: Deps, actor: Actor, written: str, *, project: str | None = None) -
             for volume in volumes.all_of(tx)
         ]  # fmt: skip
     return Why(dataset=dataset.written, commit_id=commit.id, reasons=_everywhere(list(shown.values())), volumes=found)
+
+
+def _ways(tx: Connection, deps: Deps, view: CachedView) -> Iterator[str]:
+    """How fast a fill may be, and where its bytes come from."""
+    yield from fill_rates.load(tx, deps.clock.now()).reasons(view.cached.id)
+    yield from explain(tx, deps, view)
 
 
 def plan(deps: Deps, actor: Actor, volume: str | None = None) -> list[VolumePlan]:

@@ -19,13 +19,22 @@ from millpond.model.topology import LAKE
 from millpond.model.volume import CachedCommit, Volume
 from millpond.services.caches.admission.stock import space_of
 from millpond.services.caches.fills import peers as fill_peers
+from millpond.services.caches.fills import rates as fill_rates
 from millpond.services.caches.fills import sources as fill_sources
 from millpond.services.caches.fills.peers import PeerWay
 from millpond.services.caches.fills.shares import to_measure
 from millpond.services.caches.fills.sources import Ways
 from millpond.services.computes.presence import connected_since
 from millpond.services.deps import Deps
-from millpond.wire.desired import Base, DesiredFill, DesiredGrant, DesiredPeer, DesiredPointer, DesiredVolume
+from millpond.wire.desired import (
+    Base,
+    DesiredFill,
+    DesiredGrant,
+    DesiredLimit,
+    DesiredPeer,
+    DesiredPointer,
+    DesiredVolume,
+)
 
 # Published commits that a fill may take files from: comparing with each takes a little time.
 _BASES_MOST = 3
@@ -122,6 +131,9 @@ def _fills(tx: Connection, deps: Deps, volume: Volume, cached: Sequence[CachedVi
             if source is not None and not source.is_lake:
                 told |= {"source": source.id, "peer": _peer(fill_peers.peer_of(deps, ways, row, source))}
                 told |= _rates(tx, ways, row, source)
+                told["source_site"] = next(one.site_id for one in ways.visited if one.id == source.id)
+            told["low_bytes_per_second"] = ways.traffic.low_bytes_per_second(row.id)
+            told["prefetch"] = not ways.traffic.is_waited_for(row.id)
             found.append(wanted.model_copy(update=told))
         elif row.is_verifying:
             found.append(_desired(view, "verified", row.verify))
@@ -131,6 +143,13 @@ def _fills(tx: Connection, deps: Deps, volume: Volume, cached: Sequence[CachedVi
 def grants_for(deps: Deps, agent: Agent) -> list[DesiredGrant]:
     """What agents of other sites may fetch from this one now."""
     return [DesiredGrant(**asdict(one)) for one in fill_peers.grants_for(deps, agent)]
+
+
+def limits_for(deps: Deps, agent: Agent) -> list[DesiredLimit]:
+    """What the agent may take of limits now."""
+    with deps.db.read() as tx:
+        traffic = fill_rates.load(tx, deps.clock.now())
+    return [DesiredLimit(**asdict(one)) for one in fill_rates.limits_of(traffic, agent)]
 
 
 def _peer(way: PeerWay | None) -> DesiredPeer | None:

@@ -41,6 +41,7 @@ class CommitGrant:
     project_id: str
     dataset_id: str
     commit_id: str
+    site: str  # the id of the site it goes to
 
 
 def peer_of(deps: Deps, ways: Ways, row: CachedCommit, source: FillSource) -> PeerWay | None:
@@ -90,6 +91,7 @@ def _grant(
         project_id=row.project_id,
         dataset_id=row.dataset_id,
         commit_id=row.commit_id,
+        site=view.site_id,
     )
 
 

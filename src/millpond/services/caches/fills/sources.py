@@ -17,6 +17,8 @@ from millpond.model.agent import Agent
 from millpond.model.cached_state import CachedState
 from millpond.model.topology import LAKE, Link
 from millpond.model.volume import CachedCommit, Volume
+from millpond.services.caches.fills import rates as fill_rates
+from millpond.services.caches.fills.rates import Traffic
 from millpond.services.caches.fills.speed import FillSpeed, speeds
 from millpond.services.computes.presence import connected_since
 from millpond.services.deps import Deps
@@ -40,6 +42,7 @@ class Ways:
     # Sites that fills take bytes from now, by the id of the cached commit.
     taking: Mapping[str, str]
     now: datetime
+    traffic: Traffic
 
     def is_mounted(self, volume: Volume) -> bool:
         look = self.places.look(self.agent.id, volume.id)
@@ -59,7 +62,8 @@ def load(tx: Connection, deps: Deps, agent: Agent) -> Ways:
     measured = {(one.volume_id, one.source_id): one.bytes_per_second for one in links.bandwidths(tx)}
     peers = agents.peers(tx, since=connected_since(deps.clock.now())) if visited else {}
     prices, addresses = deps.settings.fill_price, sites.addresses(tx)
-    return Ways(agent, visited, places, measured, prices, peers, addresses, _taking(tx, peers), deps.clock.now())
+    taking, traffic = _taking(tx, peers), fill_rates.load(tx, places.now)
+    return Ways(agent, visited, places, measured, prices, peers, addresses, taking, places.now, traffic)
 
 
 def source_of(tx: Connection, ways: Ways, view: CachedView) -> FillSource | None:
@@ -76,6 +80,7 @@ def source_of(tx: Connection, ways: Ways, view: CachedView) -> FillSource | None
         "the lake",
         bytes_per_second=speed(ways, row.volume_id, LAKE),
         price_per_gb=_price(ways.places.link(LAKE, ways.agent.site_id)),
+        limit=_limit(ways, LAKE),
     )
     # What is linked from a commit beside it is not fetched.
     missing = row.bytes if row.fetch_bytes is None else row.fetch_bytes
@@ -138,6 +143,7 @@ def _way(ways: Ways, row: CachedCommit, volume: Volume) -> FillWay:
         f"volume {volume.name} at {volume.site}",
         bytes_per_second=known,
         price_per_gb=_price(ways.places.link(ways.agent.site_id, volume.site_id)),
+        limit=_limit(ways, volume.site_id),
         obstacle=_obstacle(ways, volume),
     )
 
@@ -160,10 +166,17 @@ def _taking(tx: Connection, peers: Mapping[str, Agent]) -> Mapping[str, str]:
 
 
 def speed(ways: Ways, target_id: str, source_id: str) -> float | None:
-    """Measured by fills of this volume; before there was one, what its link is said to carry."""
+    """Measured by fills of this volume; before there was one, what its link is said to carry. Never above a limit."""
     known = ways.measured.get((target_id, source_id))
     link = ways.places.link(source_id, ways.agent.site_id)
-    return known or (link.bits_per_second / 8 if link and link.bits_per_second else None)
+    known = known or (link.bits_per_second / 8 if link and link.bits_per_second else None)
+    limit = ways.traffic.over(source_id, ways.agent.site_id).bytes_per_second
+    return min((one for one in (known, limit) if one is not None), default=None)
+
+
+def _limit(ways: Ways, source_id: str) -> str:
+    limit = ways.traffic.over(source_id, ways.agent.site_id)
+    return "" if limit.bits_per_second is None else str(limit)
 
 
 def _price(link: Link | None) -> float:

@@ -14,6 +14,7 @@ from millpond.decide.bandwidth import STALLED_SECONDS, own_rate, seconds_left
 from millpond.model.cached_state import CachedState
 from millpond.model.topology import LAKE, FillRate
 from millpond.model.volume import CachedCommit
+from millpond.services.caches.fills import rates as fill_rates
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +37,15 @@ def speeds(tx: Connection, found: Iterable[CachedView], now: datetime) -> Mappin
         return {}
     rates = links.rates(tx)
     lake = {one.volume_id: one.bytes_per_second for one in links.bandwidths(tx) if one.source_id == LAKE}
-    return {row.id: _speed(row, rates.get(row.id), lake.get(row.volume_id), now) for row in filling}
+    traffic = fill_rates.load(tx, now)
+    most = {row.id: traffic.most(row.id) for row in filling}
+    return {row.id: _speed(row, rates.get(row.id), lake.get(row.volume_id), most[row.id], now) for row in filling}
 
 
-def _speed(row: CachedCommit, rate: FillRate | None, lake: float | None, now: datetime) -> FillSpeed:
+def _speed(
+    row: CachedCommit, rate: FillRate | None, lake: float | None, most: float | None, now: datetime
+) -> FillSpeed:
+    """`most` is what limits let through."""
     # What is told of a fill that has nothing yet is of the one before it.
     known = rate if rate is not None and row.done_bytes else None
     last = known.at if known is not None and known.at is not None else row.requested_at
@@ -56,6 +62,7 @@ def _speed(row: CachedCommit, rate: FillRate | None, lake: float | None, now: da
             seconds=seconds,
             fetched_bytes=fetched,
             bytes_per_second=lake,
+            most=most,
             missing_files=row.files - row.done_files,
             done_files=files,
         ),
