@@ -7,7 +7,7 @@ ENV    := PIP_DISABLE_PIP_VERSION_CHECK=1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo setup library web web-api dist check fix test azurite test-long bench-lake bench-lake-large bench-lake-million bench-cache bench-read bench-jobs bench-scheduler bench-tracking bench-flows bench-lineage bench-sites docs screenshots clean
+.PHONY: help demo setup library web web-api dist check fix test azurite test-long bench-lake bench-lake-large bench-lake-million bench-cache bench-read bench-jobs bench-scheduler bench-tracking bench-flows bench-lineage bench-sites conformance-triton docs screenshots clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -100,6 +100,16 @@ bench-lineage: $(VENV)/.made ## the graph of lineage at 100,000 edges, on SQLite
 
 bench-sites: $(VENV)/.made ## what goes over the lines of three sites, in network namespaces (root); MEGABYTES=400
 	@$(BIN)/python -m benchmarks.bench_sites --megabytes $(or $(MEGABYTES),400)
+
+.venv-triton/.made:
+	@echo "▸ installing NVIDIA's Triton into an environment of its own (370 MB)"
+	@test -x .venv-triton/bin/python || $(PYTHON) -m venv .venv-triton
+	@$(ENV) .venv-triton/bin/pip install -q 'nvidia-pytriton==0.7.0' 'numpy<2' 2>&1 | grep -v '^WARNING: Location' || true
+	@# Where the C library is too old there is no wheel: the suite says so.
+	@.venv-triton/bin/python -c 'import pytriton' 2> /dev/null && touch $@ || true
+
+conformance-triton: $(VENV)/.made .venv-triton/.made ## the model server against NVIDIA's Triton, every difference by name; RECORD=1
+	@$(BIN)/python -m tests.conformance --triton .venv-triton/bin/python $(if $(RECORD),--record)
 
 web-api: $(VENV)/.made ## the page's API types, from the server's own OpenAPI document
 	@$(BIN)/python dev/make_openapi.py && cd web && npm run api

@@ -15,6 +15,7 @@ from .errors import ServeError
 from .repository import ModelFolder, Repository
 from .request import InferRequest, InferResponse, RequestedOutput
 from .served import ServedVersion
+from .settings import LOG, TRACE, check_log, check_trace
 from .tensors import Tensor, datatype_of
 
 log = logging.getLogger(__name__)
@@ -33,23 +34,6 @@ EXTENSIONS = (
     "trace",
     "logging",
 )
-# Settings that clients may read and change; nothing is traced, but whoever sets a file is told so.
-_TRACE = {
-    "trace_level": ["OFF"],
-    "trace_rate": "1000",
-    "trace_count": "-1",
-    "log_frequency": "0",
-    "trace_file": "",
-    "trace_mode": "triton",
-}
-_LOG = {
-    "log_file": "",
-    "log_info": True,
-    "log_warning": True,
-    "log_error": True,
-    "log_verbose_level": 0,
-    "log_format": "default",
-}
 
 
 class ModelServer:
@@ -60,9 +44,9 @@ class ModelServer:
         # False from the moment on when this server is about to end: routers look elsewhere.
         self.accepting = True
         self._loaded = False
-        self._trace: dict[str, Any] = dict(_TRACE)
+        self._trace: dict[str, Any] = dict(TRACE)
         self._trace_of: dict[str, dict[str, Any]] = {}
-        self._log: dict[str, Any] = dict(_LOG)
+        self._log: dict[str, Any] = dict(LOG)
         utils.infer_here = self._infer_for_model
 
     # Health
@@ -117,7 +101,7 @@ class ModelServer:
     def statistics(self, name: str = "", version: str = "") -> dict[str, Any]:
         """Of one version, of all versions of a model, or of all models."""
         if name:
-            served = self.repository.find(name, version)
+            served = self._find(name, version)
             found = [served] if version else self.repository.serving(name)
         else:
             found = self.repository.serving()
@@ -163,40 +147,40 @@ class ModelServer:
 
     def trace_settings(self, model: str = "") -> dict[str, Any]:
         if model:
-            self.repository.find(model)
+            self._find(model)
         return {**self._trace, **self._trace_of.get(model, {})}
 
     def update_trace(self, changes: Mapping[str, Any], model: str = "") -> dict[str, Any]:
-        """Settings are kept and told, but nothing is traced: a level other than OFF is refused."""
+        """Settings are kept and told, but nothing is traced: a level other than OFF is refused. None clears one."""
         if model:
-            self.repository.find(model)
+            self._find(model)
+        check_trace(changes)
         target = self._trace_of.setdefault(model, {}) if model else self._trace
         for key, value in changes.items():
-            if key not in _TRACE:
-                raise ServeError(400, f"trace setting '{key}' is unknown: there are {', '.join(_TRACE)}")
-            if key == "trace_level" and value and value != ["OFF"]:
-                raise ServeError(400, "tracing is not supported: trace_level must be OFF")
-            if value is None:
-                target.pop(key, None) if model else target.update({key: _TRACE[key]})
-            else:
+            if value is not None:
                 target[key] = value
+            elif model:
+                target.pop(key, None)
+            else:
+                target[key] = TRACE[key]
         return self.trace_settings(model)
 
     def log_settings(self) -> dict[str, Any]:
         return dict(self._log)
 
     def update_log(self, changes: Mapping[str, Any]) -> dict[str, Any]:
-        for key, value in changes.items():
-            if key not in _LOG:
-                raise ServeError(400, f"log setting '{key}' is unknown: there are {', '.join(_LOG)}")
-            if type(value) is not type(_LOG[key]):
-                raise ServeError(400, f"log setting '{key}' cannot be {value!r}")
-            if key == "log_file" and value:
-                raise ServeError(400, "log_file is not supported: the log goes to standard error")
+        check_log(changes)
         self._log.update(changes)
         verbose, info = self._log["log_verbose_level"], self._log["log_info"]
         logging.getLogger().setLevel(logging.DEBUG if verbose else logging.INFO if info else logging.WARNING)
         return self.log_settings()
+
+    def _find(self, name: str, version: str = "") -> ServedVersion:
+        """For statistics and settings, where Triton answers 400 and not 404."""
+        try:
+            return self.repository.find(name, version)
+        except ServeError as error:
+            raise ServeError(400, error.message) from None
 
     def _infer_for_model(self, asked: utils.InferenceRequest) -> utils.InferenceResponse:
         """A model of this process asks another (`pb_utils.InferenceRequest.exec`)."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from .core import ModelServer
 from .errors import ServeError
+from .grpc import GrpcServer, serve_grpc
 from .http import HttpServer, Limits, serve_http, tls_context
 from .repository import ModelFolder
 from .rest import Routes
@@ -58,6 +59,7 @@ async def serve(options: Options) -> int:
     server = ModelServer(options.repository, options.models)
     # Ports answer while models load, so that whoever asks is told "not ready" and not refused.
     http = await _listen(server, options)
+    grpc = _listen_grpc(server, options)
     try:
         if options.explicit:
             server.start_empty()
@@ -67,7 +69,7 @@ async def serve(options: Options) -> int:
                 return 1
         loaded = time.monotonic() - began
         if options.ready_file:
-            _write_ready(options.ready_file, _told(server, http, loaded))
+            _write_ready(options.ready_file, _told(server, http, grpc, loaded))
         log.info("serving %d models at %s", len(server.served()), http[0].address)
         await ending.wait()
         server.accepting = False
@@ -75,9 +77,12 @@ async def serve(options: Options) -> int:
             each.draining = True
         # Routers and clients that look at readiness go elsewhere; what still comes is served.
         await asyncio.sleep(options.drain_seconds)
-        await asyncio.gather(*(each.drain(FINISH_SECONDS) for each in http))
+        calls = [asyncio.to_thread(grpc.drain, FINISH_SECONDS)] if grpc else []
+        await asyncio.gather(*(each.drain(FINISH_SECONDS) for each in http), *calls)
         return 0
     finally:
+        if grpc:
+            await asyncio.to_thread(grpc.drain, 0)
         for each in http:
             await each.close()
         await asyncio.to_thread(server.close)
@@ -85,8 +90,6 @@ async def serve(options: Options) -> int:
 
 async def _listen(server: ModelServer, options: Options) -> list[HttpServer]:
     where = options.listening
-    if where.grpc:
-        raise ServeError(501, "gRPC is not served yet: leave --grpc-port out")
     tls = tls_context(where.tls_cert, where.tls_key) if where.tls_cert else None
     routes = Routes(server, options.token)
     http = [await serve_http(routes, listen=where.http, limits=options.limits, tls=tls)]
@@ -95,14 +98,28 @@ async def _listen(server: ModelServer, options: Options) -> list[HttpServer]:
     return http
 
 
-def _told(server: ModelServer, http: list[HttpServer], seconds: float) -> dict[str, Any]:
+def _listen_grpc(server: ModelServer, options: Options) -> GrpcServer | None:
+    where = options.listening
+    if where.grpc is None:
+        return None
+    return serve_grpc(
+        server,
+        listen=where.grpc,
+        token=options.token,
+        most_bytes=options.limits.body_bytes,
+        tls_cert=where.tls_cert,
+        tls_key=where.tls_key,
+    )
+
+
+def _told(server: ModelServer, http: list[HttpServer], grpc: GrpcServer | None, seconds: float) -> dict[str, Any]:
     warmup = server.repository.warmup_seconds
     models: dict[str, list[str]] = {}
     for served in server.served():
         models.setdefault(served.config.name, []).append(served.version)
     return {
         "http": http[0].address,
-        "grpc": None,
+        "grpc": grpc.address if grpc else None,
         "metrics": http[1].address if len(http) > 1 else None,
         "pid": os.getpid(),
         "models": models,

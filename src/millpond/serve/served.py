@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -49,11 +49,7 @@ class ServedVersion:
     def submit(self, request: InferRequest, answer: Answer) -> None:
         """Serve a request; `answer` is called once, in any thread, perhaps at once. Raises if it does not fit."""
         arrived = time.monotonic_ns()
-        try:
-            fitting, rows = check_request(self.config, request)
-        except ServeError:
-            self.statistics.failed(time.monotonic_ns() - arrived)
-            raise
+        fitting, rows = check_request(self.config, request)
         key = _key(fitting) if self.shares_batches else None
 
         def done(result: Arrays | ServeError) -> None:
@@ -83,16 +79,22 @@ class ServedVersion:
 
     def _respond(self, request: InferRequest, arrays: Arrays) -> InferResponse | ServeError:
         try:
-            wanted = request.outputs or [RequestedOutput(name) for name in self.config.outputs or arrays]
-            outputs = tuple(self._output(each, arrays) for each in wanted)
+            outputs = tuple(self._output(each, arrays[each.name]) for each in self._wanted(request, arrays))
         except Exception as error:  # noqa: BLE001 - an output that fits nothing is told to its client
             return told(error)
         return InferResponse(self.config.name, self.version, outputs, request.id)
 
-    def _output(self, wanted: RequestedOutput, arrays: Arrays) -> Tensor:
-        array = arrays.get(wanted.name)
-        if array is None:
-            raise ServeError(500, f"model '{self.config.name}' gave no output '{wanted.name}'")
+    def _wanted(self, request: InferRequest, arrays: Arrays) -> Iterator[RequestedOutput]:
+        """In the model's own order, as Triton does. Of what nobody asked for by name, a model may leave out some."""
+        if not request.outputs:
+            known = self.config.outputs or arrays
+            return (RequestedOutput(name) for name in arrays if name in known)
+        asked = {each.name: each for each in request.outputs}
+        if missing := next((name for name in asked if name not in arrays), None):
+            raise ServeError(500, f"model '{self.config.name}' gave no output '{missing}'")
+        return (asked[name] for name in arrays if name in asked)
+
+    def _output(self, wanted: RequestedOutput, array: Array) -> Tensor:
         expected = self.config.outputs.get(wanted.name)
         if expected is not None:
             array = self._as_configured(expected, array)

@@ -157,7 +157,8 @@ def test_counts_what_it_did(client: triton.InferenceServerClient) -> None:
     assert after["inference_count"] == before["inference_count"] + 3
     assert after["execution_count"] == before["execution_count"] + 1
     assert after["inference_stats"]["success"]["count"] == before["inference_stats"]["success"]["count"] + 1
-    assert after["inference_stats"]["fail"]["count"] == before["inference_stats"]["fail"]["count"] + 1
+    # As in Triton, a request that does not fit its model never reaches it, and is not counted.
+    assert after["inference_stats"]["fail"]["count"] == before["inference_stats"]["fail"]["count"]
     assert set(after["inference_stats"]) == {
         "success", "fail", "queue", "compute_input", "compute_infer", "compute_output", "cache_hit", "cache_miss",
     }  # fmt: skip

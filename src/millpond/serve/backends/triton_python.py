@@ -41,6 +41,10 @@ def load(source: Source, kind: Any) -> Sequence[Backend]:
     return [_TritonPython(source, kind, index) for index in range(source.instances)]
 
 
+# Told by methods of their own, not among the parameters.
+_SEQUENCE = frozenset({"sequence_id", "sequence_start", "sequence_end"})
+
+
 class _TritonPython:
     # Code of people may wait for anything.
     inline = False
@@ -101,7 +105,7 @@ def writable(array: Array) -> Array:
 
 
 def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in parameters.items() if isinstance(value, str | int | float | bool)}
+    return {key: value for key, value in parameters.items() if key not in _SEQUENCE}
 
 
 def _answer(response: Any) -> Arrays | ServeError:

@@ -97,9 +97,9 @@ def complete(config: PbConfig, name: str, backend: str, platform: str, file: str
     if not config.HasField("version_policy"):
         config.version_policy.latest.num_versions = 1
     if not config.instance_group:
-        config.instance_group.add()
+        config.instance_group.add(name=name)
     for index, group in enumerate(config.instance_group):
-        group.name = group.name or (name if len(config.instance_group) == 1 else f"{name}_{index}")
+        group.name = group.name or f"{name}_{index}"
         group.count = group.count or 1
         if group.kind == _pb.ModelInstanceGroup.KIND_AUTO:
             group.kind = _pb.ModelInstanceGroup.KIND_CPU
@@ -107,6 +107,10 @@ def complete(config: PbConfig, name: str, backend: str, platform: str, file: str
 
 def finish(config: PbConfig) -> None:
     """What follows from a configuration that the model has completed."""
+    # Nothing here pins memory, but a configuration told by Triton has these.
+    for field in ("input_pinned_memory", "output_pinned_memory"):
+        if not config.optimization.HasField(field):
+            getattr(config.optimization, field).enable = True
     if config.HasField("dynamic_batching") and not config.dynamic_batching.preferred_batch_size:
         config.dynamic_batching.preferred_batch_size.append(config.max_batch_size)
 

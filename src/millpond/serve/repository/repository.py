@@ -107,12 +107,10 @@ class Repository:
                 old.cleanup()
 
     def unload(self, name: str) -> None:
-        """Take the model out of service; requests that it has taken are answered first."""
+        """Take the model out of service; requests that it has taken are answered first. None is fine, as in Triton."""
         with self._changing:
             model = self._models.get(name)
             if model is None:
-                if name not in self._found():
-                    raise ServeError(404, f"failed to unload '{name}': the repository has no such model")
                 return
             old = self.serving(name)
             for state in model.versions.values():

@@ -14,6 +14,8 @@ from ..tensors import Tensor, from_binary, from_json
 
 HEADER_LENGTH = b"inference-header-content-length"
 _NOTHING: dict[str, Any] = {}
+# Parameters of a request that are not told to its model.
+_OURS = frozenset({"timeout", "priority", "binary_data_output"})
 
 
 class AnswerForm(NamedTuple):
@@ -32,6 +34,7 @@ def read_infer(request: Request, model: str, version: str) -> tuple[InferRequest
     binary = memoryview(body)[length:] if length is not None else memoryview(b"")
     inputs = _inputs(call.get("inputs"), binary)
     outputs, own = _outputs(call.get("outputs"))
+    told = _told(parameters) if parameters else parameters
     identity = call.get("id", "")
     if not isinstance(identity, str):
         raise ServeError(400, "id of the request must be a string")
@@ -41,11 +44,12 @@ def read_infer(request: Request, model: str, version: str) -> tuple[InferRequest
         version,
         identity,
         outputs,
-        parameters,
+        told,
         _whole(parameters, "timeout"),
         _whole(parameters, "priority"),
     )
-    return infer, AnswerForm(_truth(parameters, "binary_data_output"), own)
+    # As in Triton, the default counts only where no output is named.
+    return infer, AnswerForm(_truth(parameters, "binary_data_output") and not outputs, own)
 
 
 def _header_length(request: Request) -> int | None:
@@ -70,7 +74,7 @@ def _parsed(text: bytes | memoryview) -> dict[str, Any]:
 
 
 def _inputs(entries: object, binary: memoryview) -> tuple[Tensor, ...]:
-    if not isinstance(entries, list) or not entries:
+    if not isinstance(entries, list):
         raise ServeError(400, "the request has no inputs")
     tensors = []
     offset = 0
@@ -135,8 +139,6 @@ def _outputs(entries: object) -> tuple[tuple[RequestedOutput, ...], Mapping[str,
         name = entry.get("name") if isinstance(entry, dict) else None
         if not isinstance(name, str) or not name:
             raise ServeError(400, "each of the outputs must be a JSON object with a name")
-        if any(output.name == name for output in outputs):
-            raise ServeError(400, f"output '{name}' is asked for more than once")
         parameters = _parameters(entry, f"output '{name}'")
         if "shared_memory_region" in parameters:
             raise ServeError(400, f"output '{name}' is wanted in shared memory, which is not supported")
@@ -153,6 +155,20 @@ def _parameters(entry: Mapping[str, Any], what: str) -> dict[str, Any]:
     if not isinstance(parameters, dict):
         raise ServeError(400, f"parameters of {what} must be a JSON object")
     return parameters
+
+
+def _told(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """What is for the model, and not for us: texts, numbers and truth values."""
+    told = {}
+    for key, value in parameters.items():
+        if key in _OURS:
+            continue
+        if key.startswith("triton_"):
+            raise ServeError(400, f"parameter '{key}': names that begin with triton_ are reserved")
+        if not isinstance(value, str | int | float):
+            raise ServeError(400, f"parameter '{key}' must be a string, a number, true or false")
+        told[key] = value
+    return told
 
 
 def _whole(parameters: Mapping[str, Any], key: str) -> int:

@@ -42,7 +42,7 @@ def write_infer(response: InferResponse, form: AnswerForm) -> Response:
     if response.parameters:
         told["parameters"] = dict(response.parameters)
     head = orjson.dumps(told, option=_PLAIN) if finite else _with_nan(told)
-    if len(parts) == 1:
+    if not any(map(len, parts)):
         return Response(200, head, JSON)
     parts[0] = head
     return Response(200, parts, (_BINARY, (HEADER_LENGTH, b"%d" % len(head))))

@@ -54,17 +54,17 @@ class Routes:
             raise ServeError(401, "the request carries no valid token: send Authorization: Bearer TOKEN")
 
     def _route(self, request: Request) -> Answer:
-        parts = [unquote(part) for part in request.path.strip("/").split("/")]
+        parts = [unquote(part) for part in request.path.removeprefix("/").split("/")]
         match parts:
             case ["v2"]:
                 return self._get(request, self._server.metadata)
             case ["v2", "health", "live"]:
-                return _health(self._server.is_live())
+                return _health(request, self._server.is_live())
             case ["v2", "health", "ready"]:
-                return _health(self._server.is_ready())
+                return _health(request, self._server.is_ready())
             case ["v2", "models", "stats"]:
                 return self._get(request, self._server.statistics)
-            case ["v2", "models", model, "versions", version, *rest]:
+            case ["v2", "models", model, "versions", version, *rest] if version.isascii() and version.isdecimal():
                 return self._of_model(request, model, version, rest)
             case ["v2", "models", model, *rest]:
                 return self._of_model(request, model, "", rest)
@@ -81,7 +81,7 @@ class Routes:
         raise ServeError(404, f"{request.path} is not a path of this server")
 
     def _of_model(self, request: Request, model: str, version: str, rest: list[str]) -> Answer:
-        if version and not (version.isdecimal() and len(version) < 19):
+        if len(version) > 18:
             raise ServeError(400, f"version '{version}' of model '{model}' must be a whole number")
         server = self._server
         match rest:
@@ -93,7 +93,7 @@ class Routes:
             case []:
                 return self._get(request, lambda: server.model_metadata(model, version))
             case ["ready"]:
-                return _health(server.is_model_ready(model, version))
+                return _health(request, server.is_model_ready(model, version))
             case ["config"]:
                 return self._get(request, lambda: server.model_config(model, version))
             case ["stats"]:
@@ -110,10 +110,13 @@ class Routes:
         match rest:
             case ["index"]:
                 _allow(request, "POST")
-                return json_response(self._server.index(ready=_body(request).get("ready") is True))
+                ready = _body(request).get("ready", False)
+                if not isinstance(ready, bool):
+                    raise ServeError(400, "ready must be true or false")
+                return json_response(self._server.index(ready=ready))
             case ["models", model, "load"]:
                 _allow(request, "POST")
-                parameters = _body(request).get("parameters") or {}
+                parameters = _body(request).get("parameters", {})
                 if not isinstance(parameters, dict):
                     raise ServeError(400, "parameters of the load request must be a JSON object")
                 return self._aside(lambda: self._server.load(model, parameters))
@@ -207,9 +210,10 @@ def _written(answer: InferResponse | ServeError, form: AnswerForm) -> Response:
     return error_response(answer) if isinstance(answer, ServeError) else write_infer(answer, form)
 
 
-def _health(good: bool) -> Response:
+def _health(request: Request, good: bool) -> Response:
+    _allow(request, "GET")
     # 400 is what Triton says for "not ready".
-    return Response(200 if good else 400)
+    return Response(200) if good else error_response(ServeError(400, "not ready"))
 
 
 def _allow(request: Request, method: str) -> None:
@@ -230,10 +234,13 @@ def _body(request: Request) -> dict[str, Any]:
 
 
 def _of_shared_memory(kind: str, rest: list[str]) -> Response:
-    """There are never any regions, so listing and unregistering all is no error; registering is."""
-    if rest[-1:] == ["status"]:
-        return json_response([])
-    if rest == ["unregister"]:
-        return Response(200)
+    """There are never any regions, so listing and unregistering them is no error; registering is."""
     name = "system" if kind == "systemsharedmemory" else "CUDA"
+    match rest:
+        case ["status"]:
+            return json_response([])
+        case ["region", region, "status"]:
+            raise ServeError(404, f"there is no {name} shared memory region '{region}'")
+        case ["unregister"] | ["region", _, "unregister"]:
+            return Response(200)
     raise ServeError(400, f"{name} shared memory is not supported: send tensors in the request")

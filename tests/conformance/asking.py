@@ -1,0 +1,46 @@
+"""Put every case to a server, and keep what it answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+from typing import cast
+
+from tests.conformance.cases import all_cases
+from tests.conformance.registry import Answer, Case, Session
+from tests.conformance.servers import Server
+
+RECORDED = Path(__file__).parent / "triton_answers.json"
+
+
+def recorded() -> dict[str, Answer]:
+    """What Triton answered when it was last asked."""
+    return cast(dict[str, Answer], json.loads(RECORDED.read_text()))
+
+
+def ask_all(start: Callable[[], AbstractContextManager[Server]], only: str = "") -> dict[str, Answer]:
+    """The answers of one server to every case, by name. A server that a case ends is started again."""
+    answers: dict[str, Answer] = {}
+    with ExitStack() as stack:
+        session = None
+        for case in all_cases():
+            if only not in case.name:
+                continue
+            if session is None:
+                server = stack.enter_context(start())
+                session = stack.enter_context(Session(server))
+            answers[case.name] = _answer(case, session)
+            if not server.is_alive():
+                answers[case.name] = {"ended": True}
+                stack.close()
+                session = None
+    return answers
+
+
+def _answer(case: Case, session: Session) -> Answer:
+    try:
+        return json.loads(json.dumps(case.ask(session), default=str))
+    except Exception as error:
+        return {"suite_failed": f"{type(error).__name__}: {error}"}
