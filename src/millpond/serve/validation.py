@@ -61,6 +61,8 @@ def _check_names(config: ModelConfig, inputs: tuple[Tensor, ...]) -> None:
 
 
 def _rows(config: ModelConfig, inputs: tuple[Tensor, ...]) -> int:
+    if not inputs:
+        raise ServeError(400, f"the request for model '{config.name}' has no inputs")
     rows = {tensor.array.shape[0] if tensor.array.ndim else None for tensor in inputs}
     if len(rows) != 1 or None in rows:
         raise ServeError(400, f"inputs of model '{config.name}' must all begin with the same batch size")
