@@ -82,6 +82,12 @@ class Links:
             link = self._links[replica] = Link(replica, answer_seconds=self._answer_seconds)
         return link
 
+    def close(self) -> None:
+        """Close all connections at once."""
+        for link in self._links.values():
+            link.upstream.close(at_once=True)
+        self._links.clear()
+
     def sweep(self, replicas: list[Replica]) -> None:
         """Give up what takes too long; forget replicas that are gone. Called about once a second."""
         now = asyncio.get_running_loop().time()

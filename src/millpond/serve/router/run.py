@@ -123,6 +123,7 @@ class Router:
         for server in self._servers[1:]:
             await server.close()
         self.report()
+        self._links.close()
         self._request_log.stop()
 
     def _start_grpc(self, listen: str) -> GrpcProxy:

@@ -115,10 +115,13 @@ class Upstream:
             self._idle.remove(connection)
             connection.close()
 
-    def close(self) -> None:
-        """Close what is idle. Requests under way still get their answers."""
+    def close(self, *, at_once: bool = False) -> None:
+        """Close what is idle. Requests under way still get their answers, unless it is to be at once."""
         while self._idle:
             self._idle.pop().close()
+        if at_once:
+            for connection in list(self._busy):
+                connection.close()
 
 
 class _Connection(asyncio.Protocol):
