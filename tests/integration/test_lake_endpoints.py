@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from millpond.blobs.location import open_store
+from millpond.blobs.memory import MemoryStore
+from millpond.blobs.store import SignedUrl
 from millpond.services.lake import lake_owner
 from millpond.testing.builders_data import a_commit
 from millpond.testing.builders_work import add_agent
@@ -105,3 +107,23 @@ def test_endpoints_that_are_none(lab: Lab) -> None:
     assert lab.ask("GET", "/sites/lab")["site"]["lake_endpoint"] == "http://127.0.0.1:1", "what is left out stays"
     lab.ask("PUT", "/sites/lab", json={"lake_endpoint": None})
     assert lab.ask("GET", "/sites/lab")["stores"] == []
+
+
+class FarStore(MemoryStore):
+    """A lake that the server reaches, by URLs that lead nowhere."""
+
+    def sign(self, method: str, key: str, seconds: int) -> SignedUrl:
+        return SignedUrl(method, f"http://127.0.0.1:1/{key}")
+
+
+def test_doctor_names_a_site_that_cannot_reach_the_lake(tmp_path: Path) -> None:
+    """Also while nothing is to be fetched: whoever submits the next job wants to know before."""
+    store = FarStore()
+    with ExitStack() as stack:
+        server = stack.enter_context(running_server(tmp_path / "data", store=store, lake_url="s3://far/lake"))
+        lake_owner.claim(server.deps.db, store, server.deps.clock.now())
+        lab = Lab(tmp_path, server, stack, Way(0), stack)
+        told = wait_until(lambda: None if lab.doctor()["ok"] else lab.doctor(), what="the agent's report", within=60)
+        assert told["message"].startswith("site lab: Cannot read the lake")
+        assert "mill compute test" in told["hint"]
+        assert lab.stores() == {}, "there is no other store to choose"

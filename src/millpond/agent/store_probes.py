@@ -20,6 +20,8 @@ from millpond.wire.observed import StoreSeen
 log = logging.getLogger(__name__)
 
 PROBE_SECONDS = 10.0
+# Where there is no other store to read from, it is only to be known.
+ALONE_SECONDS = 60.0
 _ONCE = RetryPolicy(attempts=1)
 _TIMEOUTS = Timeouts(connect=3.0, read=10.0)
 
@@ -62,7 +64,7 @@ class StoreWatch:
                 if found != self._found:
                     self._found = found
                     self._changed()
-            await asyncio.sleep(PROBE_SECONDS)
+            await asyncio.sleep(PROBE_SECONDS if len(self._wanted) > 1 else ALONE_SECONDS)
 
 
 def probe_stores(api: Api) -> list[StoreSeen]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,6 +15,7 @@ from millpond.db import agents as agent_rows
 from millpond.db import caches, counts, datasets, store_sightings
 from millpond.errors import LakeTakenOver, MillError
 from millpond.model.agent import Agent
+from millpond.model.lake_store import OWN, StoreSight
 from millpond.model.quantity import format_bytes, format_count, format_seconds
 from millpond.services.computes.presence import connected_since
 from millpond.services.deps import Deps
@@ -176,8 +177,15 @@ def _stores(deps: Deps) -> Check:
         "lake of sites",
         False,
         _listed(list(told)),
-        "Until then the site reads from another store. See: mill site show NAME",
+        _elsewhere(found),
     )
+
+
+def _elsewhere(found: Mapping[str, Sequence[StoreSight]]) -> str:
+    """What sites do that cannot read the lake as they should."""
+    if all(one.store_id == OWN for sights in found.values() for one in sights):
+        return "Nothing is fetched there until it is back. Check the network of the site: mill compute test NAME"
+    return "Until then the site reads from another store. See: mill site show NAME"
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from urllib.parse import urlsplit
 
 from sqlalchemy import Connection
 
@@ -22,6 +23,8 @@ from millpond.services.deps import Deps
 
 # A probe is made at once.
 _PROBE_SECONDS = 60
+# Who reaches the server reaches a lake of these.
+_SERVED_HERE = ("file", "memory")
 NOT_TRIED = "No agent of the site has tried it yet."
 
 
@@ -96,10 +99,12 @@ def problems_at(tx: Connection, deps: Deps, site_id: str | None) -> Mapping[str,
 
 
 def wanted_at(deps: Deps, site_id: str) -> Sequence[str]:
-    """The ids of the stores that agents of a site are to try: none where there is but the lake."""
+    """The ids of the stores that agents of a site are to try: none where the server itself serves the lake."""
     with deps.db.read() as tx:
         site = sites.get(tx, site_id)
-    return [ENDPOINT, OWN] if site is not None and site.lake_endpoint else []
+    if site is not None and site.lake_endpoint:
+        return [ENDPOINT, OWN]
+    return [] if urlsplit(deps.settings.lake).scheme in _SERVED_HERE else [OWN]
 
 
 def seen_at(tx: Connection, deps: Deps, site: Site) -> list[SiteStore]:
