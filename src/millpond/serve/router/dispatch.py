@@ -164,6 +164,14 @@ class Dispatcher:
         with self._lock:
             target.stats.of(version).add(status, seconds)
 
+    def finish(self, target: Target, replica: Replica, status: int, seconds: float) -> None:
+        """Both at once: the answer of this replica reached its client."""
+        with self._lock:
+            replica.outstanding -= 1
+            answers = target.stats.of(replica.address.serves)
+            answers.outstanding -= 1
+            answers.add(status, seconds)
+
     def count_retry(self, target: Target, version: ServedVersion) -> None:
         with self._lock:
             target.stats.of(version).retries += 1

@@ -26,7 +26,7 @@ class Exchange:
     """A request and what became of it. `future` has the answer for the client."""
 
     __slots__ = (
-        *("began", "claims", "future", "id", "replica", "request", "route", "target"),
+        *("began", "claims", "future", "id", "is_inference", "replica", "request", "route", "target"),
         *("_proxy", "_sent", "_tried", "_unsent"),
     )
 
@@ -36,6 +36,7 @@ class Exchange:
         self._proxy = proxy
         self.request = request
         self.route = route
+        self.is_inference = route.asks is Asks.INFER
         self.target = target
         self.claims = claims
         self.id = proxy.ids.next()
@@ -46,10 +47,6 @@ class Exchange:
         self._sent = 0
         self._unsent = 0
 
-    @property
-    def is_inference(self) -> bool:
-        return self.route.asks is Asks.INFER
-
     def begin(self) -> asyncio.Future[Response]:
         replica = self._choose(self.target)
         if replica is None:
@@ -59,15 +56,27 @@ class Exchange:
         return self.future
 
     def answered(self, answer: UpstreamAnswer) -> None:
-        replica = self._release()
+        replica, self.replica = self.replica, None
+        assert replica is not None
+        version = replica.address.serves
         headers = headers_for_client(answer.headers)
-        self._finish(Response(answer.status, answer.body, headers), replica.address.serves)
+        headers.append((b"mill-model-version", b"%d" % version.version))
+        headers.append((b"mill-request-id", self.id.encode()))
+        response = Response(answer.status, answer.body, headers)
+        if not self.is_inference:
+            self._proxy.dispatcher.release(self.target, replica)
+            self._answer(response)
+            return
+        seconds = self._proxy.loop.time() - self.began
+        self._proxy.dispatcher.finish(self.target, replica, answer.status, seconds)
+        self._answer(response)
+        self._proxy.after(self, response, version, seconds)
 
     def failed(self, error: Exception) -> None:
         replica = self._release()
         if not isinstance(error, ReplicaLost):
             status = 504 if isinstance(error, ReplicaSlow) else 502
-            self._finish_with_error(ServeError(status, f"The replica failed: {error}"), replica.address.serves)
+            self._finish_without_answer(ServeError(status, f"The replica failed: {error}"), replica.address.serves)
             return
         self._proxy.health.suspect(replica)
         self._tried = (*self._tried, replica)
@@ -76,7 +85,7 @@ class Exchange:
         else:
             self._unsent += 1
         if self._sent > 1 or self._unsent > _MOST_UNSENT:
-            self._finish_with_error(ServeError(502, f"Replicas failed: {error}"), replica.address.serves)
+            self._finish_without_answer(ServeError(502, f"Replicas failed: {error}"), replica.address.serves)
         elif not self.future.cancelled():
             self._again(replica.address.serves)
 
@@ -101,7 +110,7 @@ class Exchange:
         try:
             self.target, replica = await self._proxy.holding.wait(self.target, self._choose)
         except ServeError as error:
-            self._answer(error_response(error))
+            self._answer(self._error_response(error))
             return
         if self.future.cancelled():
             self._proxy.dispatcher.release(self.target, replica)
@@ -121,11 +130,10 @@ class Exchange:
         self._proxy.dispatcher.release(self.target, replica)
         return replica
 
-    def _finish_with_error(self, error: ServeError, version: ServedVersion) -> None:
-        self._finish(error_response(error), version)
-
-    def _finish(self, response: Response, version: ServedVersion) -> None:
+    def _finish_without_answer(self, error: ServeError, version: ServedVersion) -> None:
+        """No replica has answered: tell so, and count it against the version that was to."""
         seconds = self._proxy.loop.time() - self.began
+        response = self._error_response(error)
         response.headers = [*response.headers, (b"mill-model-version", b"%d" % version.version)]
         if self.is_inference:
             self._proxy.dispatcher.count(self.target, version, response.status, seconds)
@@ -133,7 +141,11 @@ class Exchange:
         if self.is_inference:
             self._proxy.after(self, response, version, seconds)
 
-    def _answer(self, response: Response) -> None:
+    def _error_response(self, error: ServeError) -> Response:
+        response = error_response(error)
         response.headers = [*response.headers, (b"mill-request-id", self.id.encode())]
+        return response
+
+    def _answer(self, response: Response) -> None:
         if not self.future.done():
             self.future.set_result(response)
