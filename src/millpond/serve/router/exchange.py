@@ -9,7 +9,7 @@ from ..errors import ServeError
 from ..http.message import Request, Response, error_response
 from .config import ServedVersion
 from .dispatch import Target
-from .links import headers_for_client
+from .links import headers_for_client, name_as_asked
 from .paths import Asks, Route
 from .replicas import Replica
 from .tokens import TokenClaims
@@ -59,6 +59,8 @@ class Exchange:
         replica, self.replica = self.replica, None
         assert replica is not None
         version = replica.address.serves
+        if self.is_inference and self.route.model != version.model:
+            name_as_asked(answer, version.model, self.route.model)
         headers = headers_for_client(answer.headers)
         headers.append((b"mill-model-version", b"%d" % version.version))
         headers.append((b"mill-request-id", self.id.encode()))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 from ..http.message import Headers
 from .replicas import Replica
-from .upstream import Upstream
+from .upstream import Upstream, UpstreamAnswer
 
 # Headers that concern one connection, or that are the router's to say.
 _NOT_FOR_REPLICAS = frozenset(
@@ -67,6 +68,18 @@ class Link:
 def headers_for_client(headers: Headers) -> Headers:
     """The headers of a replica's answer that its client gets."""
     return [header for header in headers if header[0] not in _NOT_FOR_CLIENTS]
+
+
+def name_as_asked(answer: UpstreamAnswer, served: str, asked: str) -> None:
+    """Give an answer the name that its client asked for, where the replica's own is at its very beginning."""
+    beginning = b'{"model_name":%b' % json.dumps(served).encode()
+    if not answer.body or not answer.body[0].startswith(beginning):
+        return
+    replaced = b'{"model_name":%b' % json.dumps(asked).encode()
+    answer.body[0] = replaced + answer.body[0][len(beginning) :]
+    for index, (name, value) in enumerate(answer.headers):
+        if name == b"inference-header-content-length" and value.isdigit():
+            answer.headers[index] = (name, b"%d" % (int(value) + len(replaced) - len(beginning)))
 
 
 class Links:

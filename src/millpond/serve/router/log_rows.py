@@ -152,11 +152,13 @@ def _tensors(tensors: list[Any], binary: bytes, redact: frozenset[str]) -> tuple
         if not isinstance(tensor, dict):
             continue
         kept = {key: tensor[key] for key in ("name", "datatype", "shape") if key in tensor}
-        size = (tensor.get("parameters") or {}).get("binary_data_size") if not tensor.get("raw") else None
-        raw: bytes | None = tensor.get("raw")
+        # Only messages of gRPC have bytes here: JSON has none.
+        raw = tensor["raw"] if isinstance(tensor.get("raw"), bytes) else None
+        parameters = tensor.get("parameters")
+        size = parameters.get("binary_data_size") if isinstance(parameters, dict) and raw is None else None
         if isinstance(size, int) and size >= 0:
             raw, binary = binary[:size], binary[size:]
-        if tensor.get("name") in redact:
+        if str(tensor.get("name")) in redact:
             kept[REDACTED] = True
         elif raw is not None:
             kept.update(_limited_binary(raw))

@@ -46,6 +46,23 @@ def test_a_request_goes_to_the_replica_and_back_unchanged(tmp_path: Path) -> Non
     run(case())
 
 
+def test_the_answer_has_the_name_that_was_asked_for(tmp_path: Path) -> None:
+    async def case() -> None:
+        async with routed(tmp_path, 3) as (router, [replica]):
+            spoken = b'{"model_name":"chest-xray","outputs":[]}'
+            headers = [(b"inference-header-content-length", b"%d" % len(spoken))]
+            replica.answer = lambda request: Response(200, [spoken, b"\x00\x01"], headers)
+            answer = await router.infer()
+            length = int(header(answer, "inference-header-content-length") or 0)
+            content = b"".join(answer.body)
+            assert json.loads(content[:length]) == {"model_name": "xray", "outputs": []}
+            assert content[length:] == b"\x00\x01"
+            same = await router.infer("/v2/models/chest-xray/infer")
+            assert b"".join(same.body) == spoken + b"\x00\x01"
+
+    run(case())
+
+
 def test_weights_are_exact_and_metadata_takes_no_turn(tmp_path: Path) -> None:
     async def case() -> None:
         async with routed(tmp_path, 3, 3, 5, weights={3: 95, 5: 5}) as (router, _):
