@@ -8,12 +8,14 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from millpond.db import caches, links, volumes
-from millpond.decide.bandwidth import seconds_left
+from millpond.db import agents, caches, links, sites, volumes
+from millpond.decide.bandwidth import expected_seconds
 from millpond.decide.score import ASSUMED_BYTES_PER_SECOND, NO_FILL, Fill, cheapest, fill_of
 from millpond.model.cached_state import CachedState
 from millpond.model.topology import LAKE, FillRate
 from millpond.model.volume import CachedCommit, Volume
+from millpond.services.caches.fills.speed import fill_speed
+from millpond.services.computes.presence import connected_since
 from millpond.services.places.geography import Geography
 
 Fills = Mapping[str, Fill]
@@ -21,7 +23,10 @@ Fills = Mapping[str, Fill]
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """One moment: cached commits by commit id, volumes by id, bandwidths by volume and source, rates of fills."""
+    """One moment: cached commits by commit id, volumes by id, bandwidths by volume and source, rates of fills.
+
+    `senders` are the agents that send what their volumes hold to other sites, `addressed` the sites that are reached.
+    """
 
     sizes: Mapping[str, int]
     cached: Mapping[str, Sequence[CachedCommit]]
@@ -30,6 +35,8 @@ class _Known:
     rates: Mapping[str, FillRate]
     places: Geography
     fill_price: float
+    senders: Collection[str]
+    addressed: Collection[str]
 
 
 def fills_near(
@@ -68,6 +75,8 @@ def _load(tx: Connection, sizes: Mapping[str, int], places: Geography, fill_pric
         rates=links.rates(tx) if sizes else {},
         places=places,
         fill_price=fill_price,
+        senders=agents.peers(tx, since=connected_since(places.now)) if sizes else (),
+        addressed=sites.addresses(tx) if sizes else (),
     )
 
 
@@ -101,27 +110,30 @@ def _left(known: _Known, row: CachedCommit) -> Fill:
     missing = max(0, total - row.done_bytes)
     rate = known.rates.get(row.id)
     speed = _speed(known, known.volumes[row.volume_id], rate.source_id if rate else LAKE)
-    seconds = seconds_left(
-        missing,
-        seconds=rate.seconds if rate else 0.0,
-        fetched_bytes=rate.fetched_bytes if rate else 0,
-        bytes_per_second=speed or ASSUMED_BYTES_PER_SECOND,
-        missing_files=max(0, row.files - row.done_files),
-        done_files=rate.files if rate else 0,
-    )
-    return Fill(missing, seconds or 0.0)
+    left = fill_speed(row, rate, speed, known.places.now).seconds_left
+    return Fill(missing, left or expected_seconds(missing, speed or ASSUMED_BYTES_PER_SECOND) or 0.0)
 
 
 def _fetch(known: _Known, commit: str, size: int, target: Volume) -> Fill:
-    """From the lake, or from a volume that its filler reads, whichever costs less."""
+    """From the lake, or from a volume that its filler reads or is sent, whichever costs less."""
     ways = [_way(known, target, LAKE, size)]
     for row in known.cached.get(commit, ()):
         source = known.volumes.get(row.volume_id)
-        if row.state is CachedState.READY and source is not None and source.problem is None:
-            look = known.places.look(target.filler_id or "", source.id)
-            if look is not None and look.problem is None:
-                ways.append(_way(known, target, source.site_id, size))
+        if row.state is CachedState.READY and source is not None and _is_reached(known, target, source):
+            ways.append(_way(known, target, source.site_id, size))
     return cheapest(ways, known.fill_price)
+
+
+def _is_reached(known: _Known, target: Volume, source: Volume) -> bool:
+    """True if the filler of `target` has `source` mounted, or the agent there sends over a link of known speed."""
+    if source.problem is not None or source.site_id == target.site_id:
+        return False
+    look = known.places.look(target.filler_id or "", source.id)
+    if look is not None and look.problem is None:
+        return True
+    is_sent = source.filler_id in known.senders and source.site_id in known.addressed
+    is_linked = known.places.link(source.site_id, target.site_id) is not None
+    return is_sent and is_linked and _speed(known, target, source.site_id) is not None
 
 
 def _way(known: _Known, target: Volume, source_id: str, size: int) -> Fill:

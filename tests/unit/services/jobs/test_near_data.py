@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from millpond.db import caches, links, sites, volumes
+from millpond.db import agents, caches, links, sites, volumes
 from millpond.db.engine import Database
 from millpond.decide.near import NearRule
 from millpond.decide.score import Fill
@@ -85,3 +85,18 @@ def test_a_fill_under_way_takes_what_is_left_of_it_and_costs_no_more(db: Databas
     with db.write() as tx:
         links.put_rate(tx, FillRate(cached, LAKE, 40 * MB, 80.0))
     assert fills(db, commit)["there"] == Fill(20 * MB, 40.0, 0.0)
+
+
+def test_what_another_site_sends_counts_with_its_link(db: Database, commit: str) -> None:
+    begin(db, commit, volume_id(db, "there"), state=CachedState.READY)
+    with db.write() as tx:
+        ids = {name: one for one, name in sites.by_id(tx).items()}
+        links.put(tx, Link(ids["local"], ids["paris"], bits_per_second=160 * MB, price_per_gb=0.1, set_at=NOON))
+        sender = agents.first_at(tx, ids["paris"], since=NOON)
+        assert sender is not None
+        volumes.change(tx, volume_id(db, "there"), filler_id=sender)
+    assert fills(db, commit)["here"] == Fill(SIZE, 30.0, 0.0), "nobody sends it yet"
+    with db.write() as tx:
+        agents.seen(tx, sender, version="1", instance="1", peer="a" * 64, now=NOON)
+        sites.change(tx, ids["paris"], address="paris:7000")
+    assert fills(db, commit)["here"] == Fill(SIZE, 3.0, pytest.approx(0.006))

@@ -39,13 +39,16 @@ def speeds(tx: Connection, found: Iterable[CachedView], now: datetime) -> Mappin
     lake = {one.volume_id: one.bytes_per_second for one in links.bandwidths(tx) if one.source_id == LAKE}
     traffic = fill_rates.load(tx, now)
     most = {row.id: traffic.most(row.id) for row in filling}
-    return {row.id: _speed(row, rates.get(row.id), lake.get(row.volume_id), most[row.id], now) for row in filling}
+    return {row.id: fill_speed(row, rates.get(row.id), lake.get(row.volume_id), now, most[row.id]) for row in filling}
 
 
-def _speed(
-    row: CachedCommit, rate: FillRate | None, lake: float | None, most: float | None, now: datetime
+def fill_speed(
+    row: CachedCommit, rate: FillRate | None, lake: float | None, now: datetime, most: float | None = None
 ) -> FillSpeed:
-    """`most` is what limits let through."""
+    """Of one fill, by what it brought lately; before that by `lake`, what earlier fills of its volume brought.
+
+    `most` is what limits let through.
+    """
     # What is told of a fill that has nothing yet is of the one before it.
     known = rate if rate is not None and row.done_bytes else None
     last = known.at if known is not None and known.at is not None else row.requested_at
