@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -15,9 +17,10 @@ import pytest
 
 from millpond.client.transfer import ApiDownloader
 from millpond.errors import Corrupt, MillError, VolumeProblem
+from millpond.lake import fetch
 from millpond.lake.fetch import FetchOptions, fetch_tree
 from millpond.lake.target import CACHED_MTIME_NS
-from millpond.lake.transfer import Moved
+from millpond.lake.transfer import Meter, Moved
 from millpond.testing.waiting import wait_until
 from millpond.wire.data import Commit
 from tests.integration.data_server import DataServer, data_server
@@ -72,6 +75,24 @@ def test_the_same_tree(data: DataServer, commit: Commit, tmp_path: Path, read_on
     if read_only:
         assert all(path.lstat().st_mtime_ns == CACHED_MTIME_NS for path in (tmp_path / "crew").rglob("*"))
     assert not workers(), "no process is left behind"
+
+
+@pytest.mark.parametrize("processes", [0, 2])
+def test_progress_comes_in_small_steps(
+    data: DataServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: int
+) -> None:
+    monkeypatch.setattr(fetch, "Meter", partial(Meter, interval=0.0))
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for number in range(120):
+        (folder / f"{number:03d}").write_bytes(os.urandom(100_000))
+    commit = data.commit(folder, f"steps-{processes}")
+    sent: list[int] = [0]
+    with ApiDownloader(data.api, "default", f"steps-{processes}", commit.id) as source:
+        options = FetchOptions(processes=processes)
+        fetch_tree(source, commit.tree, tmp_path / "copy", options=options, progress=lambda now: sent.append(now.sent))
+    assert max(after - before for before, after in itertools.pairwise(sent)) < 2 << 20
+    assert 12_000_000 <= sent[-1] < 12_100_000
 
 
 def test_urls_that_have_expired_are_renewed(data: DataServer, commit: Commit, tmp_path: Path) -> None:

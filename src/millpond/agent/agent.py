@@ -7,7 +7,6 @@ import contextlib
 import logging
 import secrets
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from millpond.agent.branch_pointers import Pointing
 from millpond.agent.checkpoint import Checkpoints
 from millpond.agent.compute_test import TestedVolume, Trials
 from millpond.agent.drivers import Driver, EngineAway
-from millpond.agent.fills import Fills
+from millpond.agent.fills import Fills, SourceOf
 from millpond.agent.isolation import Isolation
 from millpond.agent.keeper.clock import boot_id, boot_time
 from millpond.agent.kept_outputs import KeptOutputs
@@ -35,11 +34,10 @@ from millpond.agent.threads import in_thread
 from millpond.agent.tunnels import AgentTunnels, Connect, no_tunnel
 from millpond.agent.volumes import Volumes
 from millpond.errors import BadRequest, Conflict, Forbidden, Invalid, MillError, NotSignedIn, SetupError
-from millpond.lake.transfer import Downloader
 from millpond.model.address import HostPort
 from millpond.retry import Backoff
 from millpond.volumes.volume import CommitPlace
-from millpond.wire.desired import Desired, DesiredFill, DesiredGrant
+from millpond.wire.desired import Desired, DesiredGrant
 from millpond.wire.observed import Capabilities, Observed, StoreSeen, VolumeSeen
 
 log = logging.getLogger(__name__)
@@ -69,7 +67,7 @@ class Tools:
     server: Server
     driver: Driver
     # Reads the tree of one fill from the lake.
-    source_of: Callable[[DesiredFill], AbstractContextManager[Downloader]]
+    source_of: SourceOf
     # Commits the outputs of a job; see `World`.
     save_outputs: SaveOutputs
     checkpoints: Checkpoints

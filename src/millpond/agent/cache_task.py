@@ -4,48 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
-from collections import deque
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from functools import partial
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from millpond.agent.fill_progress import FillProgress
 from millpond.lake.throttle import TokenBucket
-from millpond.lake.transfer import Moved
-from millpond.model.fill_source import Given, SourceKey, far_bytes
 from millpond.volumes.fill import FillCancelled
-from millpond.volumes.source_tally import SourceTally
 from millpond.volumes.volume import CommitPlace
 from millpond.wire.desired import DesiredFill
-from millpond.wire.observed import FillSeen, SourceSeen
+from millpond.wire.observed import FillSeen
 
 PROGRESS_SECONDS = 0.5
-RECENT_SECONDS = 10.0
 _UNDER_WAY = {"present": "filling", "absent": "filling", "found": "filling", "verified": "verifying"}
-
-
-class Recent(NamedTuple):
-    """What was done in the last seconds."""
-
-    bytes: int
-    files: int
-    seconds: float
-
-
-class RecentProgress:
-    """The last RECENT_SECONDS of a transfer, of which bytes and files were counted since it began."""
-
-    def __init__(self, began: float) -> None:
-        self._points: deque[tuple[float, int, int]] = deque([(began, 0, 0)])
-
-    def add(self, now: float, came: int, files: int) -> Recent:
-        self._points.append((now, came, files))
-        while len(self._points) > 2 and now - self._points[1][0] >= RECENT_SECONDS:
-            self._points.popleft()
-        then, came_before, files_before = self._points[0]
-        return Recent(came - came_before, files - files_before, now - then)
 
 
 class Work:
@@ -111,38 +83,27 @@ class Work:
         self.seen = self._told(state, **found)
         self._changed()
 
-    def progress(self, loop: asyncio.AbstractEventLoop, tally: SourceTally | None = None) -> Callable[[Moved], None]:
-        """Called by the working thread: records progress, and stops the work if the task is cancelled.
+    @asynccontextmanager
+    async def telling(self, progress: FillProgress) -> AsyncIterator[None]:
+        """Meanwhile, keep what is reported up to date with the progress."""
+        ticks = asyncio.create_task(self._tell_again(progress), name="progress")
+        try:
+            yield
+        finally:
+            ticks.cancel()
 
-        `tally` is of a fill: what each source has given to it.
-        """
-        began = told = time.monotonic()
-        recent, counts = RecentProgress(began), tally or SourceTally()
-
-        def progress(moved: Moved) -> None:
-            nonlocal told
-            if self.cancelled.is_set():
-                raise FillCancelled
-            if time.monotonic() >= told + PROGRESS_SECONDS:
-                told = time.monotonic()
-                given = counts.given()
-                lately = recent.add(told, far_bytes(given), moved.files)
-                loop.call_soon_threadsafe(partial(self._advance, moved, given, lately, told - began))
-
-        return progress
-
-    def _advance(self, moved: Moved, given: Mapping[SourceKey, Given], recent: Recent, seconds: float) -> None:
-        """Progress goes with the next exchange, which comes soon while work is going on."""
+    async def _tell_again(self, progress: FillProgress) -> None:
+        """Progress goes with the next exchange, which comes soon while work is going on; what it waits for, at once."""
         state = _UNDER_WAY[self.desired.want]
-        if self.is_going_on and self.seen.state in (state, "failed"):
-            done = {"done_bytes": moved.bytes, "done_files": moved.files, "seconds": seconds}
-            lately = {"recent_bytes": recent.bytes, "recent_files": recent.files, "recent_seconds": recent.seconds}
-            self.seen = self._told(state, **done, **lately, sources=reported(given))
+        while True:
+            await asyncio.sleep(PROGRESS_SECONDS)
+            found = progress.look()
+            if found is not None and self.seen.state in (state, "failed"):
+                before = self.seen.problem
+                self.seen = self._told(state, **found)
+                if self.seen.problem not in (None, before):
+                    self._changed()
 
     def _told(self, state: str, **found: Any) -> FillSeen:
         about = {"cached_id": self.desired.cached_id, "attempt": self.desired.attempt, "state": state}
         return FillSeen.model_validate({**about, **found})
-
-
-def reported(given: Mapping[SourceKey, Given]) -> list[SourceSeen]:
-    return [SourceSeen(kind=key.kind, id=key.id, bytes=one.bytes) for key, one in given.items()]

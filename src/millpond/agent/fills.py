@@ -7,11 +7,12 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
-from millpond.agent.cache_task import Work, reported
+from millpond.agent.cache_task import Work
+from millpond.agent.fill_progress import FillProgress, reported
 from millpond.agent.fill_slots import FillSlots
 from millpond.agent.keeper.clock import boot_time
 from millpond.agent.kept_outputs import KeptOutputs
@@ -25,6 +26,7 @@ from millpond.errors import DiskFull, MillError, VolumeProblem
 from millpond.lake.crew import processes_for
 from millpond.lake.nursery import Nursery
 from millpond.lake.reader import room_for_pages
+from millpond.lake.store_retry import Waiting
 from millpond.lake.throttle import Throttle
 from millpond.lake.throttled_source import ThrottledSource
 from millpond.lake.transfer import Downloader
@@ -49,11 +51,15 @@ log = logging.getLogger(__name__)
 FILLS_AT_ONCE = 2
 
 
+# Opens a reader of the commit of a fill, which says when the lake does not answer.
+SourceOf = Callable[[DesiredFill, Waiting], AbstractContextManager[Downloader]]
+
+
 class Fills:
     def __init__(
         self,
         volumes: Volumes,
-        source_of: Callable[[DesiredFill], AbstractContextManager[Downloader]],
+        source_of: SourceOf,
         kept_outputs: KeptOutputs,
         changed: Callable[[], None],
         rates: AgentRates | None = None,
@@ -178,11 +184,12 @@ class Fills:
             needed = Needed(wanted.needed_bytes, wanted.needed_inodes, wanted.reserve_bytes, wanted.reserve_inodes)
             await self._check_room(attempt, needed)
             tally = SourceTally()
-            progress = RoomWatch(attempt, needed, work.progress(asyncio.get_running_loop(), tally))
-            with ExitStack() as stack:
-                source = stack.enter_context(self._opened(work, wanted))
+            progress = FillProgress(work.cancelled, tally)
+            async with AsyncExitStack() as stack:
+                await stack.enter_async_context(work.telling(progress))
+                source = stack.enter_context(self._opened(work, wanted, progress.waits))
                 # What the volume itself has is linked, and takes no room: that goes before copies from elsewhere.
-                bases = [*self._bases(work, volume, stack), *self._copies(work, source)]
+                bases = [*self._bases(work, volume, stack, progress.waits), *self._copies(work, source)]
                 await self._volumes.set_apart(volume.id, wanted.project_id)
                 made_here = await in_thread(partial(self._kept_outputs.find, wanted.project))
                 way = self._throttle(work, wanted.source_site)
@@ -190,7 +197,7 @@ class Fills:
                 beside = partial(fill, bases=bases, made_here=made_here, peer=peer, tally=tally)
                 make = partial(
                     beside,
-                    progress=progress,
+                    progress=RoomWatch(attempt, needed, progress),
                     kept=self._pages,
                     nursery=self._nursery,
                     throttle=self._throttle(work, LAKE),
@@ -235,28 +242,29 @@ class Fills:
         async with self._checking[volume.id], self._slots.take(lambda: False):
             attempt = await self._begin_attempt(work, volume)
             others = [place for place in await in_thread(volume.published) if place.project_id == wanted.project_id]
-            progress = work.progress(asyncio.get_running_loop())
-            with self._opened(work, wanted) as source:
-                check = partial(verify, attempt, wanted.tree, source, others, contents=contents, progress=progress)
-                return await in_thread(check)
+            progress = FillProgress(work.cancelled)
+            async with work.telling(progress):
+                with self._opened(work, wanted, progress.waits) as source:
+                    check = partial(verify, attempt, wanted.tree, source, others, contents=contents, progress=progress)
+                    return await in_thread(check)
 
     @contextmanager
-    def _opened(self, work: Work, wanted: DesiredFill) -> Iterator[Downloader]:
-        """A reader of the lake that keeps to the limits."""
-        with self._source_of(wanted) as source:
+    def _opened(self, work: Work, wanted: DesiredFill, waits: Waiting) -> Iterator[Downloader]:
+        """A reader of the lake that keeps to the limits. `waits` is told when it does not answer."""
+        with self._source_of(wanted, waits) as source:
             yield ThrottledSource(source, self._throttle(work, LAKE))
 
     def _throttle(self, work: Work, end_id: str) -> Throttle:
         """What the bytes of a fill pass on their way from the lake, or from a site."""
         return self._rates.throttle(end_id, work.pause, [work.low])
 
-    def _bases(self, work: Work, volume: CacheVolume, stack: ExitStack) -> Iterator[BaseTree]:
+    def _bases(self, work: Work, volume: CacheVolume, stack: AsyncExitStack, waits: Waiting) -> Iterator[BaseTree]:
         """Published commits of the volume from which files can be linked."""
         wanted = work.desired
         for base in wanted.bases:
             named = {"dataset": base.dataset, "dataset_id": base.dataset_id, "commit_id": base.commit_id}
             about = wanted.model_copy(update={**named, "tree": base.tree})
-            pages = stack.enter_context(self._opened(work, about))
+            pages = stack.enter_context(self._opened(work, about, waits))
             place = CommitPlace(wanted.project_id, base.dataset_id, base.commit_id)
             yield BaseTree(volume.commit(place), base.tree, pages)
 

@@ -12,6 +12,7 @@ from millpond.client.http import Api
 from millpond.client.job_commits import JobBranch, commit_directory, head_of
 from millpond.client.transfer import ApiDownloader
 from millpond.lake.fetch import fetch_tree
+from millpond.lake.store_retry import Waiting
 from millpond.model.names import CHECKPOINT_DATASET, CODE_DATASET, OUTPUT_DATASET
 from millpond.wire.desired import DesiredFill, DesiredPlacement
 
@@ -19,9 +20,9 @@ from millpond.wire.desired import DesiredFill, DesiredPlacement
 PATIENCE_SECONDS = 5.0
 
 
-def open_source(api: Api, fill: DesiredFill) -> ApiDownloader:
+def open_source(api: Api, fill: DesiredFill, waiting: Waiting) -> ApiDownloader:
     """Reader of the commit of a fill. The server signs URLs only while the fill is requested."""
-    return ApiDownloader(api, fill.project, fill.dataset, fill.commit_id)
+    return ApiDownloader(api, fill.project, fill.dataset, fill.commit_id, waiting=waiting)
 
 
 def save_outputs(spec: Spec, output: Path) -> CommittedOutputs:

@@ -266,8 +266,9 @@ def _raise_all(mill: Session, refused: Sequence[InUse]) -> None:
 
 def _state(cached: CachedCommit) -> str:
     if cached.state is CachedState.FILLING and cached.bytes and not cached.waiting:
+        left = f", {format_seconds(cached.seconds_left)} left" if cached.seconds_left is not None else ""
         problem = f": {cached.problem}" if cached.problem else ""
-        return f"filling {100 * cached.done_bytes // cached.bytes} %{problem}"
+        return f"filling {100 * cached.done_bytes // cached.bytes} %{left}{problem}"
     if cached.state is CachedState.FAILED:
         return f"failed: {cached.problem}"
     if cached.waiting:

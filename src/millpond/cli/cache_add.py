@@ -8,7 +8,7 @@ import typer
 
 from millpond.cli.cache_arguments import Written, name_of
 from millpond.cli.command import command
-from millpond.cli.progress import Meter
+from millpond.cli.progress import Meter, TransferSpeed
 from millpond.cli.session import Session
 from millpond.cli.values import Bytes, Seconds
 from millpond.client.caching import ask_cached, look_again
@@ -93,6 +93,7 @@ def _wait(mill: Session, cached: CachedCommit) -> CachedCommit:
                 files=cached.done_files,
                 total_files=cached.files,
                 waits=_waits(cached),
+                told=TransferSpeed(cached.bytes_per_second, cached.seconds_left),
             )
             cached = look_again(mill.api, cached.id, CachedCommit, _is_filling)
     if cached.state is not CachedState.READY:

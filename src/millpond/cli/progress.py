@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from millpond.cli.output import Output
 from millpond.errors import Unavailable
@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from millpond.lake import transfer
 
 PLAIN_SECONDS = 10.0
+
+
+class TransferSpeed(NamedTuple):
+    """Of a transfer; None for what is not known."""
+
+    bytes_per_second: float | None = None
+    seconds_left: float | None = None
 
 
 class Meter:
@@ -60,12 +67,17 @@ class Meter:
         total_files: int = 0,
         title: str | None = None,
         waits: str | None = None,
+        told: TransferSpeed | None = None,
     ) -> None:
-        """Set the totals done so far (not the increment). `waits` is shown instead of rate and time left."""
+        """Set the totals done so far (not the increment). `waits` is shown instead of rate and time left.
+
+        Both are reckoned from what was done since the beginning, unless whoever does the work has `told` them.
+        """
         with self._lock:
             self._title = title or self._title
             elapsed = 0.0 if waits else max(self._clock() - self._began, 1e-6)
-            words = progress_words(done, total, files, total_files, elapsed)
+            speed = told or _speed_so_far(done, total, elapsed)
+            words = progress_words(done, total, files, total_files, TransferSpeed() if waits else speed)
             self._words = f"{words} · {waits}" if waits else words
             if self._live:
                 self._live.update(
@@ -132,13 +144,18 @@ def going_on() -> Iterator[None]:
         raise
 
 
-def progress_words(done: int, total: int, files: int, total_files: int, elapsed: float) -> str:
+def _speed_so_far(done: int, total: int, elapsed: float) -> TransferSpeed:
+    if not done or elapsed < 0.5:
+        return TransferSpeed()
+    return TransferSpeed(done / elapsed, elapsed * (total - done) / done if total > done else None)
+
+
+def progress_words(done: int, total: int, files: int, total_files: int, speed: TransferSpeed) -> str:
     """`1,200/3,000 files · 12.0 MB/30.0 MB · 4.0 MB/s · 4.5 s left`."""
     parts = [f"{files:,}/{total_files:,} files" if total_files else f"{files:,} files"]
     parts.append(f"{format_bytes(done)}/{format_bytes(total)}" if total else format_bytes(done))
-    if done and elapsed >= 0.5:
-        rate = done / elapsed
-        parts.append(f"{format_bytes(int(rate))}/s")
-        if total > done:
-            parts.append(f"{format_seconds((total - done) / rate)} left")
+    if speed.bytes_per_second is not None:
+        parts.append(f"{format_bytes(int(speed.bytes_per_second))}/s")
+    if speed.seconds_left is not None:
+        parts.append(f"{format_seconds(speed.seconds_left)} left")
     return " · ".join(parts)

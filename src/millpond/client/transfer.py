@@ -22,6 +22,7 @@ from millpond.lake.locators import unpack_locator
 from millpond.lake.page_batches import pack_batch
 from millpond.lake.pages import IndexPage, decode_page, is_leaf, unpack_page
 from millpond.lake.range_reader import Timeouts
+from millpond.lake.store_retry import Waiting
 from millpond.lake.transfer import Slot
 from millpond.model.dataset import BlobPlace
 from millpond.model.tree import Entry
@@ -164,12 +165,20 @@ class ApiDownloader:
     """Reads the objects of one commit. URLs are asked for in batches, ahead of need, and renewed when they are old."""
 
     def __init__(
-        self, api: Api, project: str, dataset: str, commit: str, clock: Callable[[], float] = time.monotonic
+        self,
+        api: Api,
+        project: str,
+        dataset: str,
+        commit: str,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        waiting: Waiting | None = None,
     ) -> None:
+        """`waiting` is told when the lake does not answer; by default the one of `api`."""
         self._api = api
         self._path = f"{commit_path(project, dataset, commit)}/urls"
         self._clock = clock
-        self._objects = _data_plane(api)
+        self._objects = _data_plane(api, waiting)
         # Where another store has the same, one that does not answer is not waited for.
         self._hurried = DataPlane(api.base_url, policy=_HURRIED, timeouts=_HURRIED_TIMEOUTS)
         self._lock = threading.Lock()
@@ -333,10 +342,10 @@ class ApiDownloader:
             raise NotFound(f"The server returned no URL for {key[0][:-1]} {key[1][:12]}.")
 
 
-def _data_plane(api: Api) -> DataPlane:
+def _data_plane(api: Api, waiting: Waiting | None = None) -> DataPlane:
     """With the same patience as the server is waited for: of a directory lake it is the server who serves the bytes."""
     policy = RetryPolicy(longest=_LONGEST_PAUSE, seconds=api.patience)
-    return DataPlane(api.base_url, policy=policy, waiting=api.waiting)
+    return DataPlane(api.base_url, policy=policy, waiting=waiting or api.waiting)
 
 
 def _locator(page_id: str, frame: bytes) -> Mapping[bytes, BlobPlace]:

@@ -9,11 +9,12 @@ import os
 import queue
 import sys
 import threading
-from concurrent.futures import Future
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
+from typing import NamedTuple
 
-from millpond.errors import VolumeProblem, by_code
+from millpond.errors import MillError, VolumeProblem, by_code
+from millpond.lake.fetch_orders import Written
 from millpond.lake.nursery import Nursery
 from millpond.lake.range_writes import Order
 from millpond.lake.target import Target
@@ -45,7 +46,7 @@ class Crew:
             for member in self._members:
                 self._idle.put(member)
 
-    def carry_out(self, url: str, order: Order) -> int:
+    def carry_out(self, url: str, order: Order, tell: Written = lambda done: None) -> int:
         """Wait until the order is carried out, or raise what stood in its way. Called from several threads.
 
         `url` is where its pack lies. Returns for how many of its blobs that is done: all, unless the URL does not work
@@ -53,7 +54,14 @@ class Crew:
         """
         member = self._idle.get()
         try:
-            return member.ask(url, order).result()
+            answers = member.ask(url, order)
+            while True:
+                answer = answers.get()
+                if answer.error is not None:
+                    raise answer.error
+                tell(answer.done)
+                if answer.is_last:
+                    return answer.done
         finally:
             self._idle.put(member)
 
@@ -66,10 +74,21 @@ class Crew:
         self._stack.close()
 
 
+class _Answer(NamedTuple):
+    """For how many blobs an order is carried out, so far or at last; or what stood in its way."""
+
+    done: int
+    is_last: bool
+    error: MillError | None = None
+
+
+_Answers = queue.SimpleQueue[_Answer]
+
+
 class _Member:
     def __init__(self, process: Worker) -> None:
         self._lock = threading.Lock()
-        self._waiting: dict[int, Future[int]] = {}
+        self._waiting: dict[int, _Answers] = {}
         self._asked = 0
         self._is_gone = False
         self._process = process
@@ -79,16 +98,16 @@ class _Member:
         self._tell((os.fsencode(Path(os.fsdecode(target.root)).absolute()), target.read_only, target.exact_modes))
         self._listener.start()
 
-    def ask(self, url: str, order: Order) -> Future[int]:
-        done: Future[int] = Future()
+    def ask(self, url: str, order: Order) -> _Answers:
+        answers: _Answers = queue.SimpleQueue()
         with self._lock:
             if self._is_gone:
-                done.set_exception(_gone())
-                return done
+                answers.put(_gone())
+                return answers
             self._asked += 1
-            self._waiting[self._asked] = done
+            self._waiting[self._asked] = answers
             self._tell((self._asked, url, order))
-        return done
+        return answers
 
     def end(self) -> None:
         """Whatever it is doing. What it has written stays."""
@@ -107,24 +126,22 @@ class _Member:
 
     def _listen(self) -> None:
         while (answer := receive(self._process.answers)) is not None:
-            number, written, code, text, hint = answer
+            number, done, is_last, code, text, hint = answer
             with self._lock:
-                done = self._waiting.pop(number)
-            if code:
-                done.set_exception(by_code(code)(text, hint=hint))
-            else:
-                done.set_result(written)
+                answers = self._waiting.pop(number) if is_last else self._waiting[number]
+            answers.put(_Answer(done, is_last, by_code(code)(text, hint=hint) if code else None))
         with self._lock:
             self._is_gone = True
-        for done in self._waiting.values():
-            done.set_exception(_gone())
+        for answers in self._waiting.values():
+            answers.put(_gone())
 
 
-def _gone() -> VolumeProblem:
-    return VolumeProblem(
+def _gone() -> _Answer:
+    error = VolumeProblem(
         "A process that was writing files ended before its work was done.",
         hint="The machine may be short of memory. Try again.",
     )
+    return _Answer(0, True, error)
 
 
 def processes_for(files: int) -> int:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from millpond.errors import Corrupt
 from millpond.lake.chunks import ChunkList, decode_chunk_list
 from millpond.lake.crew import Crew, orders_at_once, processes_for
-from millpond.lake.fetch_orders import Carrier
+from millpond.lake.fetch_orders import Carrier, Written
 from millpond.lake.large_files import BeginLarge, LargeFiles
 from millpond.lake.nursery import Nursery
 from millpond.lake.pages import LeafPage, Row, entry_of
@@ -247,7 +247,7 @@ class _Fetch:
             files, size = files - len(left), size - sum(row[3] for row in left)
             self.local_files += files
             self.local_bytes += size
-            self._meter.add(files=files, bytes=size)
+            self._meter.add(files=files, bytes=size, local=size)
             wanted[page_id] = self._with_content(left)
         self.window(wanted)
 
@@ -303,25 +303,23 @@ class _Fetch:
             self._write_part(part)
 
     def _write_part(self, order: Order) -> None:
-        done = self._carry_out(order)
+        counted = _Counted(order, self._meter, self._large)
+        done = self._carry_out(order, counted)
         while done < len(order.digests):
             rest, read = part_of(order, done, len(order.digests)), self._reading(order.pack_id)
             try:
                 done += write_range(rest, read(rest.start, rest.end), read, self._into)
+                counted(done)
             except Corrupt:
                 if not self._source.distrust(order.pack_id):
                     raise
-        counts = [len(uses) for uses in order.uses]
-        written = sum(map(mul, counts, order.raw))
-        files = sum(counts) - self._large.unfinished(order)
-        self._meter.add(files=files, bytes=written, sent=order.end - order.start)
 
-    def _carry_out(self, order: Order) -> int:
+    def _carry_out(self, order: Order, written: Written) -> int:
         """For how many of its blobs. For others that needs a proxy, or a URL: there is none, or it does not work."""
         url = self._source.pack_url(order.pack_id)
         if url is None or proxy_for(url) is not None:
             return 0
-        done = self._carrier.carry_out(url, order)
+        done = self._carrier.carry_out(url, order, written)
         if done:
             self._source.note_read(order.pack_id, url, part_of(order, 0, done).end - order.start)
         return done
@@ -356,6 +354,24 @@ class _Fetch:
             offset += len(part)
             self._meter.add(bytes=len(part), sent=len(part), outside=len(part))
             yield part
+
+
+class _Counted:
+    """Tells the meter of each part of an order as it is written: how many of its blobs are."""
+
+    def __init__(self, order: Order, meter: Meter, large: LargeFiles) -> None:
+        self._order, self._meter, self._large = order, meter, large
+        self._done, self._end = 0, order.start
+
+    def __call__(self, done: int) -> None:
+        if done <= self._done:
+            return
+        part = part_of(self._order, self._done, done)
+        counts = [len(uses) for uses in part.uses]
+        files = sum(counts) - self._large.unfinished(part)
+        # What lies between two parts came as well.
+        sent, self._done, self._end = part.end - self._end, done, part.end
+        self._meter.add(files=files, bytes=sum(map(mul, counts, part.raw)), sent=max(0, sent))
 
 
 def _found(uses: _Uses, places: Mapping[bytes, BlobPlace]) -> list[BlobPlace]:

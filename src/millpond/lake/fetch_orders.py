@@ -6,6 +6,7 @@ What was just received is still near the processor when it is hashed and written
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 
@@ -22,6 +23,10 @@ _TIMEOUTS = Timeouts(connect=5.0, read=20.0)
 _PIECE = 1 << 20
 
 
+# Told how many blobs of an order are written, after each part of it.
+Written = Callable[[int], None]
+
+
 class Carrier:
     """Works for any number of threads; each keeps a connection and the memory of one piece."""
 
@@ -30,7 +35,7 @@ class Carrier:
         self._reader = RangeReader(_PATIENCE, timeouts=_TIMEOUTS)
         self._memory = _Memory()
 
-    def carry_out(self, url: str, order: Order) -> int:
+    def carry_out(self, url: str, order: Order, tell: Written = lambda done: None) -> int:
         """Read the order's range from `url`, where its pack lies, and write what it is needed for.
 
         Returns for how many of its blobs that is done: all, unless the URL does not give them (any more), or wrong
@@ -48,6 +53,7 @@ class Carrier:
                     break
                 written = self._written(part, data, read_again)
                 done += written
+                tell(done)
                 if written < len(part.digests):
                     break
         return done

@@ -103,7 +103,7 @@ class Downloader(Protocol):
 class Moved:
     """How far a transfer has come. Totals may still grow until `counted`; `sent` went over the network.
 
-    Of that, `outside` came from objects that lie outside the lake.
+    Of that, `outside` came from objects that lie outside the lake. `local` of the bytes were made without the lake.
     """
 
     files: int = 0
@@ -113,6 +113,7 @@ class Moved:
     bytes_total: int = 0
     counted: bool = False
     outside: int = 0
+    local: int = 0
 
 
 class Progress(Protocol):
@@ -135,17 +136,18 @@ class Meter:
         self._interval = interval
         self._clock = clock
         self._told = float("-inf")
-        self._files = self._bytes = self._sent = self._outside = 0
+        self._files = self._bytes = self._sent = self._outside = self._local = 0
         self._totals = (0, 0)
         self._counted = False
         self._lock = threading.Lock()
 
-    def add(self, files: int = 0, bytes: int = 0, sent: int = 0, outside: int = 0) -> None:
+    def add(self, files: int = 0, bytes: int = 0, sent: int = 0, outside: int = 0, local: int = 0) -> None:
         with self._lock:
             self._files += files
             self._bytes += bytes
             self._sent += sent
             self._outside += outside
+            self._local += local
             self._tell(force=False)
 
     def expect(self, files: int, bytes: int, *, counted: bool = False) -> None:
@@ -171,4 +173,4 @@ class Meter:
             self._progress(self._moved())
 
     def _moved(self) -> Moved:
-        return Moved(self._files, self._bytes, self._sent, *self._totals, self._counted, self._outside)
+        return Moved(self._files, self._bytes, self._sent, *self._totals, self._counted, self._outside, self._local)

@@ -63,14 +63,19 @@ def serve(orders: BinaryIO, answers: BinaryIO) -> None:
 def _work(message: tuple[int, str, Order], carrier: Carrier, answers: BinaryIO, lock: threading.Lock) -> None:
     number, url, order = message
     done, code, text, hint = 0, "", "", None
+
+    def tell(written: int) -> None:
+        with lock:
+            send(answers, (number, written, False, "", "", None))
+
     try:
-        done = carrier.carry_out(url, order)
+        done = carrier.carry_out(url, order, tell)
     except MillError as error:
         code, text, hint = error.code, error.message, error.hint
     except Exception as error:  # noqa: BLE001 - told to the one who waits
         code, text = VolumeProblem.code, f"{type(error).__name__}: {error}"
     with lock:
-        send(answers, (number, done, code, text, hint))
+        send(answers, (number, done, True, code, text, hint))
 
 
 if __name__ == "__main__":

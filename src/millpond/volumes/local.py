@@ -260,9 +260,10 @@ def _make(plan: _Plan, numbers: Sequence[int], into: Target) -> list[Row]:
     left: list[Row] = []
     for number in numbers:
         row = plan.rows[number]
-        taken = next((one for one in plan.candidates(number) if is_taken(one, row, into)), None)
-        if taken is None:
-            left.append(row)
-        else:
-            plan.tally.add(taken.source, row[3])
+        with plan.tally.file() as came:
+            taken = next((one for one in plan.candidates(number) if is_taken(one, row, into, came)), None)
+            if taken is None:
+                left.append(row)
+            else:
+                plan.tally.add(taken.source, row[3])
     return left

@@ -39,12 +39,15 @@ class ReusableFile(NamedTuple):
     watch: SourceWatch | None = None
 
 
-def is_taken(candidate: ReusableFile, row: Row, into: Target) -> bool:
-    """Make the entry from this file if it looks right; False if it does not, or cannot be taken."""
+def is_taken(candidate: ReusableFile, row: Row, into: Target, came: Callable[[int], None]) -> bool:
+    """Make the entry from this file if it looks right; False if it does not, or cannot be taken.
+
+    `came` is told of bytes that are copied from elsewhere, as they come.
+    """
     if candidate.source == DISK_KEY:
         # A job wrote it and may still have it open: it is never linked.
-        return _copy_checked(candidate, entry_of(row), into)
-    return _looks_right(candidate, row) and _take(candidate, row, into)
+        return _copy_checked(candidate, entry_of(row), into, came)
+    return _looks_right(candidate, row) and _take(candidate, row, into, came)
 
 
 def is_content(directory: int, path: bytes, entry: Entry, read: Callable[[int], None] | None = None) -> bool:
@@ -85,11 +88,11 @@ def _looks_right(candidate: ReusableFile, row: Row) -> bool:
     return found.st_size == row[3] and found.st_mtime_ns == CACHED_MTIME_NS and has_mode(found.st_mode, row[1])
 
 
-def _take(candidate: ReusableFile, row: Row, into: Target) -> bool:
+def _take(candidate: ReusableFile, row: Row, into: Target, came: Callable[[int], None]) -> bool:
     """Link the file; where that is not possible, copy it. What lies elsewhere is always copied, and checked."""
     directory, path, is_trusted, *_ = candidate
     if candidate.source != VOLUME_KEY:
-        return _copy_checked(candidate, entry_of(row), into)
+        return _copy_checked(candidate, entry_of(row), into, came)
     if not is_trusted and not is_content(directory, path, entry_of(row)):
         return False
     return into.link_file(row[0], path, directory) or _copy(directory, path, entry_of(row), into)
@@ -121,7 +124,7 @@ def _copy(directory: int, path: bytes, entry: Entry, into: Target) -> bool:
     return True
 
 
-def _copy_checked(candidate: ReusableFile, entry: Entry, into: Target) -> bool:
+def _copy_checked(candidate: ReusableFile, entry: Entry, into: Target, came: Callable[[int], None]) -> bool:
     """A copy whose bytes are checked while they are written: the file may change under whoever reads it twice.
 
     External entries name no digest to check against. False also for a source that gives too slowly.
@@ -136,8 +139,12 @@ def _copy_checked(candidate: ReusableFile, entry: Entry, into: Target) -> bool:
     except OSError:
         return False
 
+    def noted(block: bytes) -> None:
+        watch.take(len(block))
+        came(len(block))
+
     def write(target: int) -> None:
-        written = _told(_told(_readable(descriptor), lambda block: watch.take(len(block))), partial(write_all, target))
+        written = _told(_told(_readable(descriptor), noted), partial(write_all, target))
         found = entry_of_stream(entry.path, entry.size, written, lambda digest, data: None)
         if entry.content != Content.EXTERNAL and found.digest != entry.digest:
             raise Corrupt("It has other bytes than the commit.")

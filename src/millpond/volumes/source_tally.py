@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 from millpond.lake.transfer import Moved
 from millpond.model.fill_source import LAKE_KEY, OUTSIDE_KEY, Given, SourceKey
@@ -15,12 +16,35 @@ class SourceTally:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._given: dict[SourceKey, Given] = {}
+        self._receiving = 0
 
     def add(self, source: SourceKey, size: int, files: int = 1) -> None:
         """Count files of this size in all that were taken from the source."""
         with self._lock:
             before = self._given.get(source, Given())
             self._given[source] = Given(before.bytes + size, before.files + files)
+
+    @property
+    def receiving(self) -> int:
+        """Bytes that have come of files that are not whole yet, and not checked."""
+        return self._receiving
+
+    @contextmanager
+    def file(self) -> Iterator[Callable[[int], None]]:
+        """While one file comes: what is told of its bytes. Inside the block it is added, or else does not count."""
+        total = 0
+
+        def came(size: int) -> None:
+            nonlocal total
+            total += size
+            with self._lock:
+                self._receiving += size
+
+        try:
+            yield came
+        finally:
+            with self._lock:
+                self._receiving -= total
 
     def note_fetched(self, moved: Moved) -> None:
         """Take how far fetching from the lake has come."""

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from millpond.cli.output import Output
-from millpond.cli.progress import Meter, progress_words
+from millpond.cli.progress import Meter, TransferSpeed, progress_words
 from millpond.cli.values import Bytes, CommitId, Seconds, ago
 
 NOW = datetime(2026, 11, 15, 20, 0, tzinfo=UTC)
@@ -50,10 +50,22 @@ def test_a_table_for_people_and_lines_for_programs() -> None:
 
 
 def test_progress_says_files_bytes_rate_and_time_left() -> None:
-    assert progress_words(12_000_000, 30_000_000, 1200, 3000, 3.0) == (
+    assert progress_words(12_000_000, 30_000_000, 1200, 3000, TransferSpeed(4e6, 4.5)) == (
         "1,200/3,000 files · 12.0 MB/30.0 MB · 4.0 MB/s · 4.5 s left"
     )
-    assert progress_words(0, 0, 0, 0, 0.0) == "0 files · 0 B"
+    assert progress_words(0, 0, 0, 0, TransferSpeed()) == "0 files · 0 B"
+
+
+def test_rate_and_time_left_are_those_that_the_server_tells() -> None:
+    words = io.StringIO()
+    clock = iter(range(0, 1000, 20))
+    with Meter(Output(stderr=words), "Caching", clock=lambda: float(next(clock))) as meter:
+        meter.update(done=1_000_000, total=9_000_000, told=TransferSpeed(2e6, 4.0))
+        meter.update(done=1_000_000, total=9_000_000, told=TransferSpeed(2e6, 4.0), waits="waiting: the lake is away")
+    assert words.getvalue().splitlines() == [
+        "Caching: 0 files · 1.0 MB/9.0 MB · 2.0 MB/s · 4.0 s left",
+        "Caching: 0 files · 1.0 MB/9.0 MB · waiting: the lake is away",
+    ]
 
 
 def test_who_does_not_answer_is_named_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:

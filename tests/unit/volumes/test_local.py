@@ -281,10 +281,10 @@ def test_threads_that_still_link_after_an_error_have_a_directory_of_their_own(
     is_closed = threading.Event()
     below: list[int | None] = []
 
-    def is_taken(candidate: reuse_file.ReusableFile, row: Row, into: Target) -> bool:
+    def is_taken(candidate: reuse_file.ReusableFile, row: Row, into: Target, came: Callable[[int], None]) -> bool:
         assert is_closed.wait(30)
         below.append(into.descriptor)
-        return reuse_file.is_taken(candidate, row, into)
+        return reuse_file.is_taken(candidate, row, into, came)
 
     monkeypatch.setattr(local, "is_taken", is_taken)
     pages = KeptSource(world.lake, room_for_pages())

@@ -143,18 +143,19 @@ class PeerFiles:
 
     def _write(self, connection: ssl.SSLSocket, row: Row, into: Target) -> None:
         path, kind, content, size, digest = row
-        if content == Content.BLOB:
-            data = b"".join(self._counted(self._blocks(connection, size)))
-            if digest_of(data) != digest:
-                raise Corrupt("It sent other bytes than the commit holds.")
-            into.write_file(path, kind, data)
-        else:
-            entry = entry_of(row)
-            into.make_file(path, entry.kind, lambda target: self._stream(connection, row, target))
-        self._tally.add(self._source, size)
+        with self._tally.file() as came:
+            blocks = self._counted(self._blocks(connection, size), came)
+            if content == Content.BLOB:
+                data = b"".join(blocks)
+                if digest_of(data) != digest:
+                    raise Corrupt("It sent other bytes than the commit holds.")
+                into.write_file(path, kind, data)
+            else:
+                into.make_file(path, entry_of(row).kind, partial(self._stream, blocks, row))
+            self._tally.add(self._source, size)
 
-    def _stream(self, connection: ssl.SSLSocket, row: Row, target: int) -> None:
-        written = _written(self._counted(self._blocks(connection, row[3])), target)
+    def _stream(self, blocks: Iterator[bytes], row: Row, target: int) -> None:
+        written = _written(blocks, target)
         if entry_of_stream(row[0], row[3], written, lambda digest, data: None).digest != row[4]:
             raise Corrupt("It sent other bytes than the commit holds.")
 
@@ -162,8 +163,9 @@ class PeerFiles:
         most = self._watch.throttle.part_bytes
         return protocol.blocks(connection, size, min(most or protocol.BLOCK, protocol.BLOCK))
 
-    def _counted(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+    def _counted(self, blocks: Iterator[bytes], came: Callable[[int], None]) -> Iterator[bytes]:
         for block in blocks:
+            came(len(block))
             yield block
             self._watch.take(len(block))
 

@@ -37,6 +37,8 @@ class CachedCommit(QuickShape, of=_OF):
     fetch_bytes: int | None = None
     base: str | None = None
     waiting: bool = False
+    bytes_per_second: float | None = None
+    seconds_left: float | None = None
 
 
 class CacheAdded(QuickShape, of=_OF):
