@@ -18,14 +18,17 @@ import pytest
 import millpond
 from millpond.client.exporting import WantedRef, export_commits
 from millpond.client.http import Api
+from millpond.client.importing import import_export
+from millpond.errors import BadName
 from millpond.lake.exports.parts import PartWriter
 from millpond.lake.exports.reading import ExportFile
 from millpond.model.people import Role
+from millpond.services.datasets import datasets
 from millpond.testing.builders_data import a_commit
 from millpond.testing.server import ADMIN, running_server
 from millpond.testing.up import environment
 from millpond.testing.waiting import wait_until
-from millpond.volumes.importing import import_onto
+from millpond.volumes.importing import commits_on, import_onto
 from tests.integration.cache_site import CacheSite, is_whole
 from tests.integration.cli import Mill, ServerHere, server_here
 from tests.integration.data_server import data_server
@@ -164,6 +167,17 @@ def test_a_damaged_file_changes_nothing(sites: Sites, tmp_path: Path) -> None:
     assert missing.code and "does not exist" in missing.err
 
 
+def test_what_people_cannot_commit_to_is_refused_before_anything_is_sent(tmp_path: Path) -> None:
+    with running_server(tmp_path / "server") as server, Api(server.url, server.token_of(ADMIN)) as api:
+        datasets.ensure_system_dataset(server.deps, server.project("default"), ".code")
+        a_commit(server.deps, {"a": b"1"}, dataset=".code")
+        export_commits(api, [WantedRef("default", ".code", "main")], tmp_path / "x.mill")
+        with ExportFile(tmp_path / "x.mill") as file:
+            with pytest.raises(BadName, match=r"Cannot import into '\.code'"):
+                import_export(api, file, "default")
+            assert import_export(api, file, "default", dataset="code").is_new
+
+
 def test_bad_arguments_are_explained(sites: Sites, tmp_path: Path) -> None:
     sites.commit("one", a=b"1")
     for arguments, words in (
@@ -273,6 +287,18 @@ def test_what_was_imported_onto_a_volume_is_ready_when_its_agent_is_back(tmp_pat
 
         wait_until(lambda: seen() == [(commit.id, "ready")], what="the commit to be ready", within=60)
         assert is_whole(imported.path, files)
+
+        # And while the agent is there: it leaves the work of imports alone.
+        second = a_commit(server.deps, {**files, "new": b"new"})
+        with Api(server.url, server.token_of(ADMIN)) as api:
+            wanted = [WantedRef("default", "xray", "main")]
+            export_commits(api, wanted, tmp_path / "y.mill", have=commits_on(site.volume))
+        with ExportFile(tmp_path / "y.mill") as file:
+            assert file.manifest.commits[0].base == commit.id
+            [imported] = import_onto(site.volume, file)
+        wait_until(lambda: (second.id, "ready") in seen(), what="the second to be ready", within=60)
+        assert is_whole(imported.path, {**files, "new": b"new"})
+        assert server.admin.get("/evictions").json()["items"] == []
 
 
 def test_scripts_export_and_import(tmp_path: Path) -> None:

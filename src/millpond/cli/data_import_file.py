@@ -19,15 +19,18 @@ def import_file(mill: Session, path: Path, *, name: str | None, branch: str | No
         raise BadRequest("--as and --branch name what a server has; a volume takes commits as they are.")
     if branch is not None:
         check_ref_name(branch)
-    size = path.stat().st_size if path.is_file() else 0
-    with (
-        Meter(mill.out, f"Checking {path.name}") as checking,
-        ExportFile(path, lambda done: checking.update(done=done, total=size)) as file,
-    ):
+    with _checked(mill, path) as file:
         if volume is None:
             _at_server(mill, file, name, branch)
         else:
             _onto_volume(mill, file, volume)
+
+
+def _checked(mill: Session, path: Path) -> ExportFile:
+    """All of the file is read before anything changes."""
+    size = path.stat().st_size if path.is_file() else 0
+    with Meter(mill.out, f"Checking {path.name}") as meter:
+        return ExportFile(path, lambda done: meter.update(done=done, total=size))
 
 
 def _at_server(mill: Session, file: ExportFile, name: str | None, branch: str | None) -> None:

@@ -16,7 +16,7 @@ from millpond.client.exporting import origin_of
 from millpond.client.http import Api
 from millpond.client.paths import dataset_path
 from millpond.client.transfer import ApiUploader
-from millpond.errors import BadRequest, Conflict, Incomplete, NotFound, RefMoved
+from millpond.errors import BadName, BadRequest, Conflict, Incomplete, NotFound, RefMoved
 from millpond.lake.commits import decode_commit
 from millpond.lake.encoding import decode_blob
 from millpond.lake.exports.manifest import ExportedCommit, Side
@@ -24,7 +24,8 @@ from millpond.lake.exports.reading import ExportFile
 from millpond.lake.packer import Packer
 from millpond.lake.packs import PACK_TARGET, verify_pack
 from millpond.lake.transfer import Meter, Progress
-from millpond.model.names import DEFAULT_BRANCH
+from millpond.model.dataset import DatasetKind
+from millpond.model.names import DEFAULT_BRANCH, check_name
 from millpond.wire.quick.data import Commit, CommitCreate
 
 # Pages asked for at once, and blobs handed over.
@@ -81,34 +82,57 @@ def import_export(
     RefMoved if a branch has commits that the exported one does not descend from: nothing has changed then. Conflict if
     the file was made for a site that has more than this one.
     """
-    commits = file.manifest.commits
     if file.manifest.side is Side.VOLUME:
         raise Conflict(
             f"{file.path.name} holds only what a volume lacked.",
             hint="Import it there: mill data import FILE --volume DIRECTORY. Or export again without --have.",
         )
-    if dataset is not None and len({one.dataset_id for one in commits}) > 1:
+    names = {one.dataset: dataset or one.dataset for one in file.manifest.commits}
+    if dataset is not None and len({one.dataset_id for one in file.manifest.commits}) > 1:
         raise BadRequest(
             "--as names one dataset, but the file holds commits of several.",
             hint="Leave --as out, or export each dataset to a file of its own.",
         )
+    for name in names.values():
+        _check_name(name)
+    for is_last in (False, True):
+        try:
+            return _import(api, file, project, names, branch, progress)
+        except Incomplete as error:
+            # A collection may have removed what was there when it was asked for: once more, and it is the file.
+            if is_last:
+                raise _without_base(file, "this project does not have all of it") from error
+    raise AssertionError("unreachable")
+
+
+def _check_name(name: str) -> None:
+    try:
+        check_name(name, "dataset")
+    except BadName as error:
+        raise BadName(f"Cannot import into {name!r}.", hint="Give the dataset another name: --as DATASET") from error
+
+
+def _import(
+    api: Api, file: ExportFile, project: str, names: Mapping[str, str], branch: str | None, progress: Progress | None
+) -> Imported:
     meter = Meter(progress)
-    targets = [_target(api, file, project, dataset or one.dataset, branch, one) for one in commits]
+    targets = [_target(api, file, project, names[one.dataset], branch, one) for one in file.manifest.commits]
     _check_order(file, targets)
-    if any(target.done is None for target in targets):
-        _check_bases(api, file, project, targets)
-        for name in dict.fromkeys(target.dataset for target in targets):
-            _ensure_dataset(api, project, name)
-        with ApiUploader(api, project) as uploader:
-            _send(file, uploader, meter, [target.exported for target in targets if target.done is None])
-            made = list(_commit(api, file, project, uploader, targets))
-    else:
-        made = [
-            ImportedCommit(target.exported, project, target.dataset, target.branch, target.done, is_new=False)
-            for target in targets
-            if target.done is not None
-        ]
+    new = [target.exported for target in targets if target.done is None]
+    if not new:
+        return Imported([_known(project, target) for target in targets], sent=0)
+    _check_bases(api, file, project, targets)
+    for name in dict.fromkeys(names.values()):
+        _ensure_dataset(api, project, name)
+    with ApiUploader(api, project) as uploader:
+        _send(file, uploader, meter, new)
+        made = list(_commit(api, file, project, uploader, targets))
     return Imported(made, meter.finish().sent)
+
+
+def _known(project: str, target: _Target) -> ImportedCommit:
+    assert target.done is not None  # only those that were imported before
+    return ImportedCommit(target.exported, project, target.dataset, target.branch, target.done, is_new=False)
 
 
 def _target(api: Api, file: ExportFile, project: str, dataset: str, branch: str | None, one: ExportedCommit) -> _Target:
@@ -177,9 +201,14 @@ def _without_base(file: ExportFile, why: str) -> Conflict:
 
 def _ensure_dataset(api: Api, project: str, name: str) -> None:
     try:
-        get_dataset(api, project, name)
+        found = get_dataset(api, project, name)
     except NotFound:
-        create_dataset(api, project, name)
+        found = create_dataset(api, project, name)
+    if found.kind is not DatasetKind.DATA:
+        raise BadRequest(
+            f"Cannot import into {project}/{name}: it holds what {found.kind.value} datasets hold.",
+            hint="Import under another name: --as DATASET",
+        )
 
 
 def _send(file: ExportFile, uploader: ApiUploader, meter: Meter, commits: list[ExportedCommit]) -> None:
@@ -245,7 +274,7 @@ def _commit(
     for target in targets:
         one, key = target.exported, (target.dataset, target.branch)
         if target.done is not None:
-            yield ImportedCommit(one, project, *key, target.done, is_new=False)
+            yield _known(project, target)
             continue
         document = file.commit_document(one)
         head = heads[key]
@@ -258,8 +287,5 @@ def _commit(
             message=decode_commit(document).message,
             origin=document.decode(),
         )
-        try:
-            commit = heads[key] = create_commit(api, project, target.dataset, request)
-        except Incomplete as error:
-            raise _without_base(file, "this project does not have all of it") from error
+        commit = heads[key] = create_commit(api, project, target.dataset, request)
         yield ImportedCommit(one, project, *key, commit, is_new=True)

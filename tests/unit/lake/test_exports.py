@@ -80,6 +80,29 @@ def test_a_volume_gets_every_page_and_whole_files(tmp_path: Path) -> None:
         assert set(file.page_ids(before.tree)) and set(file.page_ids(after.tree))
 
 
+@pytest.mark.parametrize("side", [Side.SERVER, Side.VOLUME])
+def test_differences_are_found_across_many_pages(tmp_path: Path, side: Side) -> None:
+    exporter = Exporter(tmp_path)
+    names = [f"{n % 40:02d}/{n:05d}" for n in range(4000)]
+    before = exporter.commit([Thing(name.encode(), name.encode()) for name in names])
+    kept = [name for name in names if not name.endswith("777")]
+    after = exporter.commit(
+        [Thing(name.encode(), b"new " + name.encode() if name.endswith("500") else name.encode()) for name in kept]
+        + [Thing(b"zz/added", b"added")]
+    )
+    with (
+        ExportFile(exporter.export(before, name="before.mill")) as whole,
+        ExportFile(exporter.export(after, base=before, side=side)) as file,
+    ):
+        places = {digest: place for leaf in file.page_ids(after.tree) for digest, place in file.locator(leaf).items()}
+        assert sorted(place.raw for place in places.values()) == sorted([5, *[12] * 4])
+        assert len(list(whole.page_ids(before.tree))) > 3
+        if side is Side.VOLUME:
+            assert set(file.page_ids(before.tree)) == set(whole.page_ids(before.tree))
+        else:
+            assert not set(file.page_ids(after.tree)) & set(whole.page_ids(before.tree))
+
+
 def test_one_bit_anywhere_is_noticed(tmp_path: Path) -> None:
     exporter = Exporter(tmp_path)
     path = exporter.export(exporter.commit(THINGS[:2] + THINGS[3:]))
