@@ -213,12 +213,13 @@ def _ensure_dataset(api: Api, project: str, name: str) -> None:
 
 def _send(file: ExportFile, uploader: ApiUploader, meter: Meter, commits: list[ExportedCommit]) -> None:
     """Send the blobs and pages that the project lacks. Every byte is checked first: it comes from elsewhere."""
-    meter.expect(sum(one.files for one in commits), sum(one.bytes for one in commits), counted=True)
+    meter.expect(0, file.pack_bytes, counted=True)
     with Packer(uploader, meter, PACK_TARGET) as packer:
         for pack_id in file.pack_ids:
-            for blobs in _batches(_blobs(file, pack_id), _BLOBS):
+            pack = file.pack(pack_id)
+            for blobs in _batches(_blobs(pack_id, pack), _BLOBS):
                 packer.add_all(blobs)
-                meter.add(bytes=sum(len(data) for _, data in blobs))
+            meter.add(bytes=len(pack))
         packer.flush()
         pages = _Pages(file)
         for one in commits:
@@ -227,8 +228,7 @@ def _send(file: ExportFile, uploader: ApiUploader, meter: Meter, commits: list[E
         packer.finish()
 
 
-def _blobs(file: ExportFile, pack_id: str) -> Iterator[tuple[bytes, bytes]]:
-    pack = file.pack(pack_id)
+def _blobs(pack_id: str, pack: bytes) -> Iterator[tuple[bytes, bytes]]:
     view = memoryview(pack)
     for place in verify_pack(pack_id, pack):
         stored = view[place.offset : place.offset + place.stored]

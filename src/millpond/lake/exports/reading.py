@@ -62,6 +62,11 @@ class ExportFile:
     def pack_ids(self) -> list[str]:
         return [name[-_PACK_ID:].hex() for name in self._parts[PartKind.PACK]]
 
+    @property
+    def pack_bytes(self) -> int:
+        """What all packs take in the file."""
+        return sum(part.length for parts in self._parts[PartKind.PACK].values() for part in parts)
+
     def pack(self, pack_id: str) -> bytes:
         return self._read(self._part(PartKind.PACK, bytes.fromhex(pack_id)), PACK_MOST)
 
