@@ -74,4 +74,4 @@ def filled(datatype: str, shape: list[int], *, random: bool = False) -> Array:
     source = np.random.default_rng(0)
     if kind.kind == "f":
         return source.random(shape).astype(kind)
-    return source.integers(0, 2 if kind.kind == "b" else 100, shape).astype(kind)
+    return source.integers(0, 2, shape).astype(kind)
