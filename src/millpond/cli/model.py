@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from millpond.cli import model_batch, model_changes
+from millpond.cli import model_batch, model_changes, model_check
 from millpond.cli.command import command
 from millpond.cli.model_arguments import ModelName, Version, split_tags
+from millpond.cli.model_check import check_rows
 from millpond.cli.output import Column
 from millpond.cli.progress import Meter, tell
 from millpond.cli.session import Session
@@ -23,6 +24,7 @@ from millpond.wire.models import Model, ModelComparison, ModelVersion, ValueDiff
 app = typer.Typer()
 app.registered_commands += model_changes.app.registered_commands
 app.registered_commands += model_batch.app.registered_commands
+app.registered_commands += model_check.app.registered_commands
 
 
 @command(app, "list")
@@ -211,6 +213,7 @@ def _show_version(mill: Session, found: ModelVersion) -> None:
             ("code", found.code),
             ("inputs", found.inputs),
             ("flavors", found.flavors),
+            *check_rows(found.check),
             *((f"tag {key}", value) for key, value in sorted(found.tags.items())),
             *((f"metric {key}", value) for key, value in sorted(found.metrics.items())),
             *((f"param {key}", value) for key, value in sorted(found.params.items())),

@@ -12,7 +12,7 @@ from millpond.client.dataset import Dataset
 from millpond.client.flows.flow import FlowRun
 from millpond.client.http import Api
 from millpond.model.model import ModelStage, split_written
-from millpond.wire.models import BatchPrediction, ModelVersion, ModelVersionChange
+from millpond.wire.models import BatchPrediction, ModelCheck, ModelVersion, ModelVersionChange
 from millpond.wire.models import Model as ListedModel
 
 
@@ -45,6 +45,16 @@ class Model:
     def download(self, to: Path | str) -> Path:
         """Write its files into a folder of one's own."""
         return calls.download_version(self._api, self.info, Path(to))
+
+    def check(self, *, on: str | None = None, environment: bool = True, timeout: float | None = None) -> ModelCheck:
+        """Load and run it in a job, and wait for what was found out. Endpoints serve versions that passed."""
+        info = self.info
+        started = calls.check_version(
+            self._api, info.project, info.model, str(info.version), on=on, environment=environment
+        )  # fmt: skip
+        self.info = calls.wait_for_check(self._api, started, timeout=timeout)
+        assert self.info.check is not None
+        return self.info.check
 
     def set_alias(self, alias: str) -> None:
         """Let the alias point to this version, wherever it pointed before."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from millpond.client.http import Api, segment
@@ -14,6 +15,7 @@ from millpond.lake.fetch import FetchOptions, fetch_tree
 from millpond.lake.push import PushOptions, push_directory
 from millpond.lake.transfer import Progress
 from millpond.model.model import VersionState
+from millpond.model.model_check import CheckState
 from millpond.model.names import check_model_name
 from millpond.wire.data import Commit
 from millpond.wire.flows import FlowRun
@@ -22,6 +24,7 @@ from millpond.wire.models import (
     BatchPrediction,
     Model,
     ModelChange,
+    ModelCheckStart,
     ModelComparison,
     ModelCreate,
     ModelSource,
@@ -31,6 +34,7 @@ from millpond.wire.models import (
 )
 
 _SECONDS = 300.0
+_CHECK_SECONDS = 1.0
 _SOURCE_HINT = "Use ./FOLDER, RUN:PATH, DATASET@REF:PATH or MODEL's URI models:/MODEL/3."
 
 
@@ -70,6 +74,28 @@ def list_versions(api: Api, project: str, name: str, *, deleted: bool = False) -
 def get_version(api: Api, project: str, name: str, version: str) -> ModelVersion:
     """By its number, an alias, or `latest`."""
     return api.get(version_path(project, name, version), ModelVersion)
+
+
+def check_version(
+    api: Api, project: str, name: str, version: str, *, on: str | None = None, environment: bool = True
+) -> ModelVersion:
+    """Start to load and run a version in a job; `check` of the version tells what was found out."""
+    request = ModelCheckStart(on=on, environment=environment)
+    return api.send("POST", f"{version_path(project, name, version)}/check", ModelVersion, request)
+
+
+def wait_for_check(
+    api: Api, version: ModelVersion, *, timeout: float | None = None, sleep: Callable[[float], None] = time.sleep
+) -> ModelVersion:
+    """The version once its check has ended; as it is then, if that takes longer than `timeout` seconds."""
+    deadline = time.monotonic() + timeout if timeout is not None else None
+    found = version
+    while found.check is not None and found.check.state is CheckState.RUNNING:
+        if deadline is not None and time.monotonic() > deadline:
+            break
+        sleep(_CHECK_SECONDS)
+        found = get_version(api, version.project, version.model, str(version.version))
+    return found
 
 
 def change_version(api: Api, project: str, name: str, version: str, change: ModelVersionChange) -> ModelVersion:

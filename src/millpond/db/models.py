@@ -16,6 +16,7 @@ from millpond.db.datasets import to_dataset
 from millpond.db.tables import commit, dataset, model, model_version, project, ref
 from millpond.model.dataset import DatasetKind, RefType
 from millpond.model.model import Model, ModelStage, ModelVersion
+from millpond.model.model_check import CheckState, ModelCheck
 from millpond.model.names import model_dataset
 
 _version = model_version
@@ -87,6 +88,21 @@ def insert_version(tx: Connection, value: ModelVersion) -> None:
 
 def change_version(tx: Connection, dataset_id: str, number: int, **values: Any) -> None:
     tx.execute(_version.update().where(_key(dataset_id, number)).values(**values))
+
+
+def keep_check(tx: Connection, dataset_id: str, number: int, check: ModelCheck) -> None:
+    kept = {
+        "state": check.state.value, "job": check.job_id, "by": check.by, "at": check.at.isoformat(),
+        "error": check.error, "report": dict(check.report),
+    }  # fmt: skip
+    running = check.job_id if check.state is CheckState.RUNNING else None
+    change_version(tx, dataset_id, number, check_report=kept, check_job=running)
+
+
+def being_checked(tx: Connection) -> Sequence[tuple[ModelVersion, str]]:
+    """Versions of all projects whose check has not ended, each with its job."""
+    rows = tx.execute(select(_version).where(_version.c.check_job.is_not(None)))
+    return [(_to_version(row), row.check_job) for row in rows]
 
 
 def known_numbers(tx: Connection, dataset_id: str) -> set[int]:
@@ -214,5 +230,12 @@ def _to_version(row: Row[Any]) -> ModelVersion:
     return ModelVersion(
         dataset_id=row.dataset_id, number=row.number, commit_id=row.commit_id, description=row.description,
         stage=ModelStage(row.stage), tags=row.tags, run_id=row.run_id, changed_at=row.changed_at,
-        deleted_at=row.deleted_at,
+        deleted_at=row.deleted_at, check=_to_check(row.check_report) if row.check_report else None,
+    )  # fmt: skip
+
+
+def _to_check(kept: Mapping[str, Any]) -> ModelCheck:
+    return ModelCheck(
+        CheckState(kept["state"]), kept["job"], kept["by"], datetime.fromisoformat(kept["at"]), kept["error"],
+        kept["report"],
     )  # fmt: skip

@@ -20,6 +20,7 @@ from millpond.services.deps import Deps
 from millpond.services.jobs import bin, checkpoints, idle, placements, shares
 from millpond.services.lake import collect, pending_deletion, purge
 from millpond.services.models import bin as model_bin
+from millpond.services.models import checks
 from millpond.services.people import sessions
 from millpond.services.places import volume_usage
 from millpond.services.runs import artifact_commits, part_uploads, runs
@@ -48,6 +49,7 @@ def loops(deps: Deps) -> Sequence[Loop]:
         Loop("checkpoints", "bin", 600.0, partial(checkpoints.remove_old, deps)),
         Loop("dataset bin", "bin", 600.0, partial(purge.purge_datasets, deps)),
         Loop("version bin", "bin", 600.0, partial(model_bin.purge_versions, deps)),
+        Loop("model checks", checks.TOPIC, checks.SECONDS, partial(checks.settle_all, deps)),
         Loop("doomed", "doomed", 60.0, lambda now: pending_deletion.finish(deps)),
         *_collecting(deps),
         # Several, so that one large copy does not hold the small ones back.

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from millpond.errors import BadName
 from millpond.model.dataset import Commit, Dataset
+from millpond.model.model_check import ModelCheck
 from millpond.model.names import MODEL_PREFIX
 
 # The newest version, wherever an alias may stand.
@@ -140,6 +141,8 @@ class ModelVersion:
     run_id: str | None
     changed_at: datetime
     deleted_at: datetime | None = None
+    # The newest one; None: it was never checked.
+    check: ModelCheck | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,42 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from millpond.model.model import MOST_SOURCE, ModelStage, VersionState
+from millpond.model.model_check import CheckState
 from millpond.wire.base import Request, Response, Time
 from millpond.wire.data import Diff
 from millpond.wire.runs import Number
+
+
+class ModelCheck(Response):
+    """A version, loaded and run once in a job. Times in milliseconds of a request with one row, memory in bytes."""
+
+    state: CheckState
+    job: str
+    by: str
+    at: Time
+    error: str | None = None
+    backend: str | None = None
+    load_ms: float | None = None
+    first_ms: float | None = None
+    median_ms: float | None = None
+    p95_ms: float | None = None
+    # How often it was run.
+    runs: int = 0
+    # What it took more than a process without it, and what that took at its most.
+    memory: int | None = None
+    peak_memory: int | None = None
+    # Inputs and outputs as clients of an endpoint see them: name, datatype, shape.
+    inputs: list[dict[str, object]] = []
+    outputs: list[dict[str, object]] = []
+    python: str | None = None
+    packages: dict[str, str] = {}
+
+
+class ModelCheckStart(Request):
+    # Template or queue to run on.
+    on: Annotated[str, Field(min_length=1, max_length=639)] | None = None
+    # Install what the model needs; False: the machine's own Python has it.
+    environment: bool = True
 
 
 class ModelVersion(Response):
@@ -31,6 +64,8 @@ class ModelVersion(Response):
     # The same in words: `inputs.age` is `double`.
     signature_columns: dict[str, str] = {}
     flavors: list[str] = []
+    # The newest check; null: never checked.
+    check: ModelCheck | None = None
     source: str
     run: str | None = None
     job: str | None = None

@@ -12,7 +12,7 @@ from millpond.api.shapes import flows as flow_shapes
 from millpond.api.shapes import models as shapes
 from millpond.model.people import Role
 from millpond.services.flows import views as flow_views
-from millpond.services.models import aliases, batch, bin, comparison, models, registration, versions
+from millpond.services.models import aliases, batch, bin, checks, comparison, models, registration, versions
 from millpond.wire import models as wire
 from millpond.wire.base import Page
 from millpond.wire.flows import FlowRun
@@ -135,6 +135,15 @@ def change_model_version(
 ) -> wire.ModelVersion:
     """Describe it anew, move it to a stage, set or remove tags."""
     return shapes.version(versions.edit(deps, scope.actor, scope.project, model, version, shapes.edit(body)))
+
+
+@router.post(f"{_VERSION}/check", status_code=202)
+def check_model_version(
+    model: str, version: str, body: wire.ModelCheckStart, scope: Member, deps: DepsOf
+) -> wire.ModelVersion:  # fmt: skip
+    """Load and run the version in a job; `check` of the version tells when it has ended and what was found out."""
+    asked = checks.CheckOptions(on=body.on, builds_environment=body.environment)
+    return shapes.version(checks.start(deps, scope.actor, scope.project, model, version, asked))
 
 
 @router.post(f"{_VERSION}/batch", status_code=201)

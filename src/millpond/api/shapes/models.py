@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from pydantic import ValidationError
+
 from millpond.api.shapes import data
 from millpond.decide.models import ValueDifference, signature_parts
 from millpond.model.model import (
@@ -21,11 +23,17 @@ from millpond.model.model import (
     NewModelVersion,
     split_written,
 )
+from millpond.model.model_check import ModelCheck
 from millpond.model.names import model_dataset
 from millpond.services.models.batch import BatchPrediction
 from millpond.services.models.comparison import Comparison
 from millpond.services.models.versions import VersionEdit
 from millpond.wire import models as wire
+
+_REPORTED = (
+    "backend", "load_ms", "first_ms", "median_ms", "p95_ms", "runs", "memory", "peak_memory", "inputs", "outputs",
+    "python", "packages",
+)  # fmt: skip
 
 
 def model(view: ModelView) -> wire.Model:
@@ -63,6 +71,7 @@ def version(view: ModelVersionView) -> wire.ModelVersion:
         signature=json.loads(facts.signature) if facts.signature else None,
         signature_columns=signature_parts(facts.signature),
         flavors=list(facts.flavors),
+        check=check(found.check) if found.check else None,
         source=facts.source,
         run=facts.run_id,
         job=_text(lineage.get("job")),
@@ -78,6 +87,16 @@ def version(view: ModelVersionView) -> wire.ModelVersion:
         changed_at=found.changed_at,
         deleted_at=found.deleted_at,
     )
+
+
+def check(found: ModelCheck) -> wire.ModelCheck:
+    # Written by a job: only what has the right type is told.
+    told = {key: found.report.get(key) for key in _REPORTED if found.report.get(key) is not None}
+    kept = {"state": found.state, "job": found.job_id, "by": found.by, "at": found.at, "error": found.error or None}
+    try:
+        return wire.ModelCheck.model_validate({**told, **kept})
+    except ValidationError:
+        return wire.ModelCheck.model_validate(kept)
 
 
 def comparison(found: Comparison) -> wire.ModelComparison:

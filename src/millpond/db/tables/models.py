@@ -29,4 +29,7 @@ model_version = Table(
     Column("run_id", String(64), nullable=True, index=True),
     time_column("changed_at"),
     time_column("deleted_at", nullable=True),
+    # What the newest check found out; and its job, until it has ended.
+    Column("check_report", JSON, nullable=True),
+    Column("check_job", String(32), nullable=True, index=True),
 )

@@ -56,7 +56,7 @@ def start(
             hint=f"Content stays in its project: choose a dataset of {project.name}.",
         )
     view = versions.get(deps, project, model, version)
-    backend = backend_of(view.written, _paths(deps, project, view))
+    backend = backend_of(view.written, version_files.paths(deps, project, view))
     name = flow_name(view.model, asked.output)
     bundle = Bundle({FILE: _text(name, view, asked), **_files(backend, asked)})
     saving.save(deps, actor, project, name, bundle)
@@ -116,16 +116,3 @@ def _files(backend: str, asked: BatchPrediction) -> dict[str, bytes]:
     if asked.builds_environment:
         files[f"{_CODE}/requirements.txt"] = requirements(backend, *_TABLES).encode()
     return files
-
-
-def _paths(deps: Deps, project: Project, view: ModelVersionView) -> list[str]:
-    """Files at the top of a version, and in its numbered folders."""
-    place = (view.version.dataset_id, view.version.number)
-    found: list[str] = []
-    for entry in version_files.list_folder(deps, project, *place, limit=1000, cursor=None).items:
-        if not entry.is_folder:
-            found.append(entry.name)
-        elif entry.name.isdecimal():
-            below = version_files.list_folder(deps, project, *place, path=entry.name, limit=1000, cursor=None)
-            found += [f"{entry.name}/{one.name}" for one in below.items]
-    return found

@@ -33,6 +33,19 @@ def list_folder(
     return Listing(items, part.next)
 
 
+def paths(deps: Deps, project: Project, view: ModelVersionView) -> list[str]:
+    """Files at the top of a version, and in its numbered folders."""
+    place = (view.version.dataset_id, view.version.number)
+    found: list[str] = []
+    for entry in list_folder(deps, project, *place, limit=1000, cursor=None).items:
+        if not entry.is_folder:
+            found.append(entry.name)
+        elif entry.name.isdecimal():
+            below = list_folder(deps, project, *place, path=entry.name, limit=1000, cursor=None)
+            found += [f"{entry.name}/{one.name}" for one in below.items]
+    return found
+
+
 def open_file(
     deps: Deps, actor: Actor, project: Project, model_id: str, number: int, path: str
 ) -> files.OpenFile:  # fmt: skip
