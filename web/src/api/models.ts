@@ -115,6 +115,20 @@ export function useChangeVersion(place: VersionPlace) {
   });
 }
 
+/** Load and run a version in a job; the version tells what was found out. */
+export function useCheckVersion(place: VersionPlace) {
+  return useMutation({
+    mutationFn: () =>
+      take(
+        api.POST("/api/v1/projects/{project}/models/{model}/versions/{version}/check", {
+          params: { path: place },
+          body: { environment: true },
+        }),
+      ),
+    onSettled: refresh,
+  });
+}
+
 /** Let an alias point to a version, wherever it pointed before. */
 export function useSetAlias(place: ModelPlace) {
   return useMutation({

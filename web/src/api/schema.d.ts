@@ -3027,6 +3027,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/models/{model}/versions/{version}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check Model Version
+         * @description Load and run the version in a job; `check` of the version tells when it has ended and what was found out.
+         */
+        post: operations["check_model_version"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/models/{model}/versions/{version}/undelete": {
         parameters: {
             query?: never;
@@ -5244,6 +5264,11 @@ export interface components {
             /** Checks */
             checks: components["schemas"]["Check-Input"][];
         };
+        /**
+         * CheckState
+         * @enum {string}
+         */
+        CheckState: "running" | "passed" | "failed";
         /**
          * Collect
          * @description `dry_run` changes nothing; `now` waits neither for uploads that may go on nor for second thoughts.
@@ -9078,6 +9103,73 @@ export interface components {
                 [key: string]: string | null;
             };
         };
+        /**
+         * ModelCheck
+         * @description A version, loaded and run once in a job. Times in milliseconds of a request with one row, memory in bytes.
+         */
+        ModelCheck: {
+            /** At */
+            at: string;
+            /** Backend */
+            backend?: string | null;
+            /** By */
+            by: string;
+            /** Error */
+            error?: string | null;
+            /** First Ms */
+            first_ms?: number | null;
+            /**
+             * Inputs
+             * @default []
+             */
+            inputs: {
+                [key: string]: unknown;
+            }[];
+            /** Job */
+            job: string;
+            /** Load Ms */
+            load_ms?: number | null;
+            /** Median Ms */
+            median_ms?: number | null;
+            /** Memory */
+            memory?: number | null;
+            /**
+             * Outputs
+             * @default []
+             */
+            outputs: {
+                [key: string]: unknown;
+            }[];
+            /** P95 Ms */
+            p95_ms?: number | null;
+            /**
+             * Packages
+             * @default {}
+             */
+            packages: {
+                [key: string]: string;
+            };
+            /** Peak Memory */
+            peak_memory?: number | null;
+            /** Python */
+            python?: string | null;
+            /**
+             * Runs
+             * @default 0
+             */
+            runs: number;
+            state: components["schemas"]["CheckState"];
+        };
+        /** ModelCheckStart */
+        ModelCheckStart: {
+            /**
+             * Environment
+             * @default true
+             */
+            environment: boolean;
+            /** On */
+            on?: string | null;
+        };
         /** ModelComparison */
         ModelComparison: {
             after: components["schemas"]["ModelVersion"];
@@ -9151,6 +9243,7 @@ export interface components {
             bytes: number;
             /** Changed At */
             changed_at: string;
+            check?: components["schemas"]["ModelCheck"] | null;
             /** Code */
             code?: string | null;
             /** Commit */
@@ -19687,6 +19780,44 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FlowRun"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    check_model_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                model: string;
+                /** @description The project's name. */
+                project: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ModelCheckStart"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelVersion"];
                 };
             };
             /** @description A problem */

@@ -40,6 +40,7 @@ type State =
   | Source["state"]
   | Compute["health"]
   | ElasticNode["state"]
+  | "passed"
   | "skipped"
   | "remembered"
   | "connected"
@@ -56,6 +57,7 @@ const LOOKS: Record<State, readonly [Icon, MantineColor]> = {
   suspended: [IconPlayerPause, "gray"],
   succeeded: [IconCircleCheck, "green"],
   completed: [IconCircleCheck, "green"],
+  passed: [IconCircleCheck, "green"],
   pruned: [IconScissors, "orange"],
   failed: [IconCircleX, "red"],
   cancelled: [IconPlayerStop, "gray"],

@@ -11,6 +11,7 @@ import { byName, formatNumber } from "../../../lib/metric";
 import { shellQuote } from "../../../lib/names";
 import { FilteredRows } from "../../Run/parts/FilteredRows";
 import { Origin } from "./Origin";
+import { VersionCheck } from "./VersionCheck";
 
 /** What a version is, how it is used, what was known when it was registered. */
 export function VersionOverview({ version }: { version: ModelVersion }) {
@@ -21,6 +22,7 @@ export function VersionOverview({ version }: { version: ModelVersion }) {
     <Stack gap="xl">
       <Described version={version} />
       <Origin version={version} />
+      <VersionCheck version={version} />
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <Rows title="Metrics" names={metrics} value={(name) => formatNumber(version.metrics[name])} />
         <Rows title="Parameters" names={params} value={(name) => version.params[name] ?? ""} />
