@@ -86,7 +86,7 @@ def _show(mill: Session, found: ModelVersion) -> None:
 
 
 def _check_here(mill: Session, found: ModelVersion) -> None:
-    """In a process of its own: the model's code runs with the rights of whoever asks."""
+    """In a process of its own: code of the model runs with the rights of the user."""
     with tempfile.TemporaryDirectory(prefix="millpond-check-") as made:
         folder, report = Path(made, "model"), Path(made, "check.json")
         with Meter(mill.out, f"Downloading {found.model}@{found.version}") as meter:
