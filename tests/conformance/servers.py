@@ -12,7 +12,7 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +62,16 @@ def find_triton(python: Path) -> Path:
 
 @contextmanager
 def running_triton(packages: Path, *options: str) -> Iterator[Server]:
+    """Start tritonserver with the models of the suite."""
+    with (
+        tempfile.TemporaryDirectory(prefix="millpond-models-") as made,
+        triton_process(packages, copied_repository(Path(made)), LOADED, *options) as running,
+    ):
+        yield running
+
+
+@contextmanager
+def triton_process(packages: Path, repository: Path, models: Sequence[str], *options: str) -> Iterator[Server]:
     """Start tritonserver with its Python backend on the CPU and free ports."""
     server = packages / "pytriton" / "tritonserver"
     with tempfile.TemporaryDirectory(prefix="millpond-triton-") as made:
@@ -70,24 +80,22 @@ def running_triton(packages: Path, *options: str) -> Iterator[Server]:
         backend.mkdir(parents=True)
         for file in (*(server / "backends" / "python").glob("*triton_python*"), stubs / "triton_python_backend_stub"):
             shutil.copy2(file, backend / file.name)
-        with running_repository(Path(made)) as repository:
-            ports = _free_ports(3)
-            command = [
-                str(server / "bin" / "tritonserver"),
-                f"--model-repository={repository}",
-                f"--backend-directory={backend.parent}",
-                "--model-control-mode=explicit",
-                *(f"--load-model={model}" for model in LOADED),
-                *_triton_ports(ports),
-                "--http-thread-count=4",
-                *options,
-            ]
-            libraries = f"{packages / 'nvidia_pytriton.libs'}:{sysconfig.get_config_var('LIBDIR')}"
-            # The backend's Python finds its packages beside the first `python3` of the path.
-            path = f"{packages.parents[2] / 'bin'}:{os.environ['PATH']}"
-            environment = os.environ | {"LD_LIBRARY_PATH": libraries, "PATH": path}
-            with _running("triton", command, environment, ports) as running:
-                yield running
+        ports = free_ports(3)
+        command = [
+            str(server / "bin" / "tritonserver"),
+            f"--model-repository={repository}",
+            f"--backend-directory={backend.parent}",
+            "--model-control-mode=explicit",
+            *(f"--load-model={model}" for model in models),
+            *_triton_ports(ports),
+            *options,
+        ]
+        libraries = f"{packages / 'nvidia_pytriton.libs'}:{sysconfig.get_config_var('LIBDIR')}"
+        # The backend's Python finds its packages beside the first `python3` of the path.
+        path = f"{packages.parents[2] / 'bin'}:{os.environ['PATH']}"
+        environment = os.environ | {"LD_LIBRARY_PATH": libraries, "PATH": path}
+        with _running("triton", command, environment, ports) as running:
+            yield running
 
 
 def _triton_ports(ports: list[int]) -> list[str]:
@@ -105,8 +113,8 @@ def _triton_ports(ports: list[int]) -> list[str]:
 @contextmanager
 def running_millpond(*options: str) -> Iterator[Server]:
     """Start `python -m millpond.serve` with the same models on free ports."""
-    with tempfile.TemporaryDirectory(prefix="millpond-serve-") as made, running_repository(Path(made)) as repository:
-        ports = _free_ports(3)
+    with tempfile.TemporaryDirectory(prefix="millpond-serve-") as made:
+        repository, ports = copied_repository(Path(made)), free_ports(3)
         command = [
             *(sys.executable, "-m", "millpond.serve", "--repository", str(repository), "--host", "127.0.0.1"),
             *("--http-port", str(ports[0]), "--grpc-port", str(ports[1]), "--metrics-port", str(ports[2])),
@@ -119,12 +127,11 @@ def running_millpond(*options: str) -> Iterator[Server]:
             yield running
 
 
-@contextmanager
-def running_repository(directory: Path) -> Iterator[Path]:
+def copied_repository(directory: Path) -> Path:
     """A copy of the models: a server or a case may change it."""
     copy = directory / "repository"
     shutil.copytree(REPOSITORY, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    yield copy
+    return copy
 
 
 @contextmanager
@@ -158,7 +165,7 @@ def _wait_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
     raise RuntimeError(f"{process.args[0]} did not become ready; the end of its log:\n{log.read_text()[-4000:]}")  # type: ignore[index]
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [one.getsockname()[1] for one in sockets]
     for one in sockets:
