@@ -7,7 +7,7 @@ ENV    := PIP_DISABLE_PIP_VERSION_CHECK=1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo setup library web web-api dist check fix test azurite test-long bench-lake bench-lake-large bench-lake-million bench-cache bench-read bench-jobs bench-scheduler bench-tracking bench-flows bench-lineage bench-sites conformance-triton docs screenshots clean
+.PHONY: help demo setup library web web-api dist check fix test azurite test-long bench-lake bench-lake-large bench-lake-million bench-cache bench-read bench-jobs bench-scheduler bench-tracking bench-flows bench-lineage bench-sites bench-serving conformance-triton docs screenshots clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -101,10 +101,20 @@ bench-lineage: $(VENV)/.made ## the graph of lineage at 100,000 edges, on SQLite
 bench-sites: $(VENV)/.made ## what goes over the lines of three sites, in network namespaces (root); MEGABYTES=400
 	@$(BIN)/python -m benchmarks.bench_sites --megabytes $(or $(MEGABYTES),400)
 
+.venv-mlserver/.made:
+	@echo "▸ installing mlserver into an environment of its own"
+	@test -x .venv-mlserver/bin/python || $(PYTHON) -m venv .venv-mlserver
+	@$(ENV) .venv-mlserver/bin/pip install -q mlserver onnxruntime 2>&1 | grep -v '^WARNING: Location' || true
+	@.venv-mlserver/bin/python -c 'import mlserver' && touch $@
+
+bench-serving: $(VENV)/.made $(VENV)/.library .venv-triton/.made .venv-mlserver/.made ## the model server beside Triton, mlserver and its floor (wrk); ROUNDS=3 SECONDS=4
+	@$(BIN)/python -m benchmarks.bench_serving --triton .venv-triton/bin/python --mlserver .venv-mlserver/bin/python \
+		--rounds $(or $(ROUNDS),3) --seconds $(or $(SECONDS),4)
+
 .venv-triton/.made:
 	@echo "▸ installing NVIDIA's Triton into an environment of its own (370 MB)"
 	@test -x .venv-triton/bin/python || $(PYTHON) -m venv .venv-triton
-	@$(ENV) .venv-triton/bin/pip install -q 'nvidia-pytriton==0.7.0' 'numpy<2' 2>&1 | grep -v '^WARNING: Location' || true
+	@$(ENV) .venv-triton/bin/pip install -q 'nvidia-pytriton==0.7.0' 'numpy<2' onnxruntime 2>&1 | grep -v '^WARNING: Location' || true
 	@# Where the C library is too old there is no wheel: the suite says so.
 	@.venv-triton/bin/python -c 'import pytriton' 2> /dev/null && touch $@ || true
 

@@ -19,8 +19,8 @@ from statistics import median
 
 import onnx
 
-from benchmarks.serving_load import Load, binary_body, json_body, memory_mb, run_grpc, run_wrk
-from benchmarks.serving_models import CNN_SECONDS, cnn_input, cnn_of, raw_seconds, small_input, small_model
+from benchmarks.serving_load import Load, binary_body, json_body, memory_mb, run_grpc, run_pairs, run_wrk
+from benchmarks.serving_models import CNN_SECONDS, cnn_input, cnn_of, raw_run, raw_seconds, small_input, small_model
 from benchmarks.serving_servers import Served, constant, millpond, mlserver, routed, triton
 
 INFER = "/v2/models/{}/infer"
@@ -61,22 +61,17 @@ def _measure_round(
         with triton(options.triton, small) as theirs:
             _measure_protocols(samples, "triton", theirs, options)
     if options.mlserver:
-        with mlserver(options.mlserver, small) as other:
-            _add(samples, "mlserver_json_8", _wrk(other, "small", options, clients=8, form="json"))
+        for key, workers in (("mlserver", None), ("mlserver_alone", 0)):
+            with mlserver(options.mlserver, small, workers) as other:
+                _add(samples, f"{key}_json_8", _wrk(other, "small", options, clients=8, form="json"))
     for key, log in (("router", "none"), ("router_log", "meta")):
         with routed({"small": small}, log) as through:
             _add(samples, f"{key}_1", _wrk(through, "small", options, clients=1))
             _add(samples, f"{key}_8", _wrk(through, "small", options, clients=8))
     with millpond({"cnn": network}) as ours:
-        load = run_wrk(
-            f"{ours.url}{INFER.format('cnn')}",
-            binary_body(cnn_input()),
-            clients=1,
-            seconds=options.seconds,
-            servers=ours.pids,
-        )
-        samples["cnn_us"].append(load.p50_us)
-        samples["cnn_raw_us"].append(raw_seconds(network, cnn_input(), 100) * 1e6)
+        served, raw = run_pairs(f"{ours.url}{INFER.format('cnn')}", binary_body(cnn_input()), raw_run(network), 150)
+        samples["cnn_us"].append(served)
+        samples["cnn_raw_us"].append(raw)
 
 
 def _measure_protocols(samples: Samples, name: str, served: Served, options: argparse.Namespace) -> None:
@@ -122,6 +117,7 @@ def _results(found: Mapping[str, float]) -> dict[str, float]:
         }
     if "mlserver_json_8_rps" in found:
         results["rps_vs_mlserver_json"] = found["millpond_json_8_rps"] / found["mlserver_json_8_rps"]
+        results["rps_vs_mlserver_alone"] = found["millpond_json_8_rps"] / found["mlserver_alone_json_8_rps"]
     return results
 
 

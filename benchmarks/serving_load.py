@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import grpc
 import numpy as np
@@ -92,6 +94,28 @@ def run_grpc(address: str, model: str, values: Floats, *, seconds: float, server
         times = _calls(call, request, seconds)
         spent = cpu_seconds(servers) - before
     return Load(len(times) / sum(times), float(np.median(times)) * 1e6, spent / len(times) * 1e6)
+
+
+def run_pairs(url: str, body: Body, raw: Callable[[], object], count: int) -> tuple[float, float]:
+    """Medians in µs of the request and of what it asks for done here, in turn: others disturb both alike."""
+    target = urlsplit(url)
+    head = [f"POST {target.path} HTTP/1.1", f"Host: {target.netloc}", f"Content-Length: {len(body.content)}"]
+    head += [f"{key}: {value}" for key, value in body.headers.items()]
+    message = "\r\n".join([*head, "", ""]).encode() + body.content
+    served, alone = [], []
+    with socket.create_connection((target.hostname, target.port)) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for _ in range(count):
+            began = time.perf_counter()
+            connection.sendall(message)
+            if not connection.recv(65536).startswith(b"HTTP/1.1 200"):
+                raise RuntimeError(f"{url} refused the request")
+            between = time.perf_counter()
+            raw()
+            served.append(between - began)
+            alone.append(time.perf_counter() - between)
+    warm = count // 10
+    return float(np.median(served[warm:])) * 1e6, float(np.median(alone[warm:])) * 1e6
 
 
 def _calls(call: grpc.UnaryUnaryMultiCallable, request: object, seconds: float) -> list[float]:

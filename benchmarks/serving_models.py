@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 
@@ -116,6 +117,12 @@ def raw_seconds(model: onnx.ModelProto, values: Floats, rounds: int) -> float:
     return float(np.median(times))
 
 
+def raw_run(model: onnx.ModelProto) -> Callable[[], object]:
+    """The network by onnxruntime alone, on the input of the benchmark."""
+    run, values = session(model).run, cnn_input()
+    return lambda: run(["y"], {"x": values})
+
+
 def session(model: onnx.ModelProto) -> ort.InferenceSession:
     options = ort.SessionOptions()
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
@@ -143,21 +150,15 @@ def write_triton_repository(root: Path, name: str, model: onnx.ModelProto) -> Pa
     return root
 
 
-def write_mlserver_folder(root: Path, name: str, model: onnx.ModelProto, port: int) -> Path:
-    """The same model, run by onnxruntime in the process of mlserver, which is quicker than its workers."""
+def write_mlserver_folder(root: Path, name: str, model: onnx.ModelProto, port: int, workers: int | None) -> Path:
+    """The same model, run by onnxruntime in mlserver: by its workers as it comes, or with 0 in its own process."""
     root.mkdir(parents=True)
     onnx.save(model, root / "model.onnx")
     (root / "runtime.py").write_text(dedent(MLSERVER_MODEL))
     (root / "model-settings.json").write_text(json.dumps({"name": name, "implementation": "runtime.Onnx"}))
-    settings = {
-        "host": "127.0.0.1",
-        "http_port": port,
-        "grpc_port": port + 1,
-        "metrics_port": port + 2,
-        "parallel_workers": 0,
-        "debug": False,
-        "logging_settings": None,
-    }
+    settings = {"host": "127.0.0.1", "http_port": port, "grpc_port": port + 1, "metrics_port": port + 2, "debug": False}
+    if workers is not None:
+        settings["parallel_workers"] = workers
     (root / "settings.json").write_text(json.dumps(settings))
     return root
 

@@ -88,10 +88,10 @@ def triton(python: Path, model: onnx.ModelProto) -> Iterator[Served]:
 
 
 @contextmanager
-def mlserver(python: Path, model: onnx.ModelProto) -> Iterator[Served]:
+def mlserver(python: Path, model: onnx.ModelProto, workers: int | None = None) -> Iterator[Served]:
     with tempfile.TemporaryDirectory(prefix="bench-mlserver-") as made:
         port = free_ports(1)[0]
-        folder = write_mlserver_folder(Path(made) / "model", "small", model, port)
+        folder = write_mlserver_folder(Path(made) / "model", "small", model, port, workers)
         command = [str(python.absolute().parent / "mlserver"), "start", "."]
         with _process(command, cwd=folder) as process:
             url = f"http://127.0.0.1:{port}"

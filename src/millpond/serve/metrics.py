@@ -71,6 +71,8 @@ _FAMILIES: tuple[tuple[str, str, str, Value], ...] = (
 
 def prometheus(server: ModelServer) -> bytes:
     served = server.served()
+    for each in served:
+        each.statistics.add_up()
     lines = [line for family in _FAMILIES for line in _family(served, *family)]
     lines += _failures(served)
     lines += [

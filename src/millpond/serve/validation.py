@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from .config import ModelConfig, TensorConfig
 from .errors import ServeError
 from .request import InferRequest
@@ -106,4 +104,4 @@ def _reshaped(config: ModelConfig, request: InferRequest, rows: int) -> InferReq
         if expected.reshape is not None:
             array = array.reshape(*((rows,) if config.max_batch_size else ()), *expected.reshape)
         inputs.append(Tensor(tensor.name, tensor.datatype, array))
-    return replace(request, inputs=tuple(inputs))
+    return request._replace(inputs=tuple(inputs))

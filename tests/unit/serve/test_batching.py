@@ -94,6 +94,7 @@ def test_takes_what_waits_when_an_instance_is_free(
     queue.finish(told=1 + len(waiting), batches=10)
     assert queue.gates[0].batches == [["first"], *batches]
     assert all(not isinstance(result, ServeError) for result in queue.results.values())
+    queue.statistics.add_up()
     assert queue.statistics.execution_count == 1 + len(batches)
     assert queue.statistics.inference_count == 1 + sum(rows for _, rows in waiting)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import orjson
@@ -14,6 +15,9 @@ from ..tensors import Tensor, from_binary, from_json
 
 HEADER_LENGTH = b"inference-header-content-length"
 _NOTHING: dict[str, Any] = {}
+_NO_BYTES = memoryview(b"")
+# JSON before binary tensors is read once where it is no longer than this.
+_REPEATED_BYTES = 4096
 # Parameters of a request that are not told to its model.
 _OURS = frozenset({"timeout", "priority", "binary_data_output"})
 
@@ -25,31 +29,58 @@ class AnswerForm(NamedTuple):
     own: Mapping[str, bool]
 
 
+class _Input(NamedTuple):
+    """An input as described: `data` of JSON, or the number of bytes that follow."""
+
+    name: str
+    datatype: str
+    shape: list[int]
+    size: int | None
+    data: Any
+
+
+class _Call(NamedTuple):
+    """The JSON of a request, checked. It may be that of other requests, too: nobody changes it."""
+
+    inputs: tuple[_Input, ...]
+    outputs: tuple[RequestedOutput, ...]
+    id: str
+    parameters: Mapping[str, Any]
+    timeout_us: int
+    priority: int
+    form: AnswerForm
+
+
 def read_infer(request: Request, model: str, version: str) -> tuple[InferRequest, AnswerForm]:
     """The request of this body; 400 with the reason if it is none."""
     body = request.body
     length = _header_length(request)
-    call = _parsed(body if length is None else memoryview(body)[:length])
+    if length is None:
+        call, binary = _read_call(body), _NO_BYTES
+    else:
+        text, binary = body[:length], memoryview(body)[length:]
+        call = _read_repeated(text) if length <= _REPEATED_BYTES else _read_call(text)
+    inputs = _tensors(call.inputs, binary)
+    infer = InferRequest(model, inputs, version, call.id, call.outputs, call.parameters, call.timeout_us, call.priority)
+    return infer, call.form
+
+
+def _read_call(text: bytes) -> _Call:
+    call = _parsed(text)
     parameters = _parameters(call, "the request")
-    binary = memoryview(body)[length:] if length is not None else memoryview(b"")
-    inputs = _inputs(call.get("inputs"), binary)
+    inputs = _inputs(call.get("inputs"))
     outputs, own = _outputs(call.get("outputs"))
-    told = _told(parameters) if parameters else parameters
     identity = call.get("id", "")
     if not isinstance(identity, str):
         raise ServeError(400, "id of the request must be a string")
-    infer = InferRequest(
-        model,
-        inputs,
-        version,
-        identity,
-        outputs,
-        told,
-        _whole(parameters, "timeout"),
-        _whole(parameters, "priority"),
-    )
     # As in Triton, the default counts only where no output is named.
-    return infer, AnswerForm(_truth(parameters, "binary_data_output") and not outputs, own)
+    form = AnswerForm(_truth(parameters, "binary_data_output") and not outputs, own)
+    timeout, priority = _whole(parameters, "timeout"), _whole(parameters, "priority")
+    return _Call(inputs, outputs, identity, _told(parameters) if parameters else parameters, timeout, priority, form)
+
+
+# A client that sends tensors as bytes repeats the same few words before them, as long as their shapes are the same.
+_read_repeated = lru_cache(maxsize=256)(_read_call)
 
 
 def _header_length(request: Request) -> int | None:
@@ -63,7 +94,7 @@ def _header_length(request: Request) -> int | None:
     return int(written)
 
 
-def _parsed(text: bytes | memoryview) -> dict[str, Any]:
+def _parsed(text: bytes) -> dict[str, Any]:
     try:
         call = orjson.loads(text)
     except orjson.JSONDecodeError as error:
@@ -73,27 +104,34 @@ def _parsed(text: bytes | memoryview) -> dict[str, Any]:
     return call
 
 
-def _inputs(entries: object, binary: memoryview) -> tuple[Tensor, ...]:
+def _inputs(entries: object) -> tuple[_Input, ...]:
     if not isinstance(entries, list):
         raise ServeError(400, "the request has no inputs")
-    tensors = []
-    offset = 0
+    inputs = []
     for entry in entries:
         name, datatype, shape = _described(entry)
-        parameters = entry.get("parameters")
-        size = None if parameters is None else _binary_size(name, _parameters(entry, f"input '{name}'"))
+        size = None
+        if entry.get("parameters") is not None:
+            size = _binary_size(name, _parameters(entry, f"input '{name}'"))
+        if size is None and "data" not in entry:
+            raise ServeError(400, f"input '{name}' has no data")
+        if size is not None and "data" in entry:
+            raise ServeError(400, f"input '{name}' has both data and binary_data_size")
+        inputs.append(_Input(name, datatype, shape, size, entry.get("data")))
+    return tuple(inputs)
+
+
+def _tensors(inputs: tuple[_Input, ...], binary: memoryview) -> tuple[Tensor, ...]:
+    tensors = []
+    offset = 0
+    for name, datatype, shape, size, data in inputs:
         if size is None:
-            if "data" not in entry:
-                raise ServeError(400, f"input '{name}' has no data")
-            array = from_json(name, datatype, shape, entry["data"])
+            array = from_json(name, datatype, shape, data)
+        elif size > len(binary) - offset:
+            raise ServeError(
+                400, f"binary_data_size of input '{name}' is {size}, but the body has {len(binary) - offset} bytes left"
+            )
         else:
-            if "data" in entry:
-                raise ServeError(400, f"input '{name}' has both data and binary_data_size")
-            if size > len(binary) - offset:
-                raise ServeError(
-                    400,
-                    f"binary_data_size of input '{name}' is {size}, but the body has {len(binary) - offset} bytes left",
-                )
             array = from_binary(name, datatype, shape, binary[offset : offset + size])
             offset += size
         tensors.append(Tensor(name, datatype, array))
