@@ -103,8 +103,9 @@ bench-sites: $(VENV)/.made ## what goes over the lines of three sites, in networ
 
 .venv-mlserver/.made:
 	@echo "▸ installing mlserver into an environment of its own"
+	@# Its workers do not start with a newer uvloop.
 	@test -x .venv-mlserver/bin/python || $(PYTHON) -m venv .venv-mlserver
-	@$(ENV) .venv-mlserver/bin/pip install -q mlserver onnxruntime 2>&1 | grep -v '^WARNING: Location' || true
+	@$(ENV) .venv-mlserver/bin/pip install -q mlserver onnxruntime 'uvloop<0.22' 2>&1 | grep -v '^WARNING: Location' || true
 	@.venv-mlserver/bin/python -c 'import mlserver' && touch $@
 
 bench-serving: $(VENV)/.made $(VENV)/.library .venv-triton/.made .venv-mlserver/.made ## the model server beside Triton, mlserver and its floor (wrk); ROUNDS=3 SECONDS=4
