@@ -312,7 +312,8 @@ def _peer(wanted: DesiredFill, named: DesiredPeer, tally: SourceTally, throttle:
 
 
 def _watch(wanted: DesiredFill, name: str, throttle: Throttle) -> SourceWatch:
-    return SourceWatch(wanted.source_bytes_per_second, wanted.lake_bytes_per_second, name=name, throttle=throttle)
+    expected, lake = wanted.source_bytes_per_second, wanted.lake_bytes_per_second
+    return SourceWatch(expected, lake, total=wanted.bytes, name=name, throttle=throttle)
 
 
 def _written(given: Mapping[SourceKey, Given]) -> str:

@@ -345,7 +345,7 @@ class ApiDownloader:
 def _data_plane(api: Api, waiting: Waiting | None = None) -> DataPlane:
     """With the same patience as the server is waited for: of a directory lake it is the server who serves the bytes."""
     policy = RetryPolicy(longest=_LONGEST_PAUSE, seconds=api.patience)
-    return DataPlane(api.base_url, policy=policy, waiting=waiting or api.waiting)
+    return DataPlane(api.base_url, policy=policy, timeouts=Timeouts(connect=5.0), waiting=waiting or api.waiting)
 
 
 def _locator(page_id: str, frame: bytes) -> Mapping[bytes, BlobPlace]:

@@ -25,8 +25,9 @@ class SourceGivenUp(Exception):
 class SourceWatch:
     """One for each source, for all threads that take from it. Only time in which something is asked of it counts.
 
-    Rates are in bytes per second: what is expected from the source, and from the lake; None if unknown. All that comes
-    passes the `throttle`: a source that is limited is slow on purpose, and not given up for that.
+    Rates are in bytes per second: what is expected from the source, and from the lake; None if unknown. `total` is all
+    that it can have. What comes passes the `throttle`: a source that is limited is slow on purpose, and left only
+    when it is silent.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class SourceWatch:
         expected: float | None = None,
         lake: float | None = None,
         *,
+        total: int | None = None,
         name: str = "",
         throttle: Throttle = UNLIMITED,
         clock: Callable[[], float] = time.monotonic,
@@ -45,6 +47,7 @@ class SourceWatch:
         self.throttle = throttle
         self._was_limited = False
         self._expected, self._lake, self._name, self._clock = expected, lake, name, clock
+        self._total = total
         self._lock = threading.Lock()
         self._asking = 0
         self._asked_since = 0.0
@@ -81,7 +84,8 @@ class SourceWatch:
         """Nothing came, because the source is being filled itself, and has so many bytes. SourceGivenUp as above."""
         with self._lock:
             self.has_waited = True
-            self._reached = max(self._reached, reached)
+            # What is told may be wrong: nobody has more than all.
+            self._reached = max(self._reached, reached if self._total is None else min(reached, self._total))
         self._judge()
 
     def give_up(self, why: str) -> bool:
@@ -97,10 +101,9 @@ class SourceWatch:
         if self.given_up is not None:
             raise SourceGivenUp(self.given_up)
         with self._lock:
-            if self._was_limited:
-                return
             seconds, came = self._recent()
-            slow = why_too_slow(came, seconds, expected=self._expected, lake=self._lake)
+            limited = self._was_limited
+            slow = why_too_slow(came, seconds, expected=self._expected, lake=self._lake, is_limited=limited)
         if slow is not None:
             self.give_up(f"It is too slow: {slow}.")
             raise SourceGivenUp(slow)

@@ -259,6 +259,22 @@ def test_a_fill_under_way_that_stands_still_is_left(sites: Sites, expected: floa
     assert (sites.why or "").startswith("It is too slow: ")
 
 
+def test_a_peer_that_always_promises_more_is_left(sites: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
+    under_way(sites)
+    promises = count(step=1_000_000)
+    monkeypatch.setattr(protocol, "later", lambda reached: protocol.LATER + next(promises).to_bytes(8, "big"))
+    watch = SourceWatch(expected=1e6, total=5_000_000, clock=count(step=1.0).__next__)
+    assert sites.fill(watch=watch).gave(SourceKind.LAKE).bytes > 5_000_000
+    assert (sites.why or "").startswith("It is too slow: ")
+
+
+def test_a_peer_that_has_no_room_for_more_connections(sites: Sites) -> None:
+    while sites.server._slots.acquire(blocking=False):
+        pass
+    assert sites.fill().gave(SourceKind.PEER).files == 0
+    assert sites.why is not None
+
+
 @pytest.mark.parametrize("path", [b"link/passwd", b"../data/empty", b"/etc/passwd", b"many/../empty", b"many", b"a\0b"])
 def test_nothing_outside_the_commit_is_sent(sites: Sites, path: bytes) -> None:
     assert (Path("/etc/passwd")).exists() and (sites.published / "link").readlink() == Path("/etc")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlalchemy import Connection
@@ -31,8 +31,12 @@ class FillSpeed:
 
 
 def speeds(tx: Connection, found: Iterable[CachedView], now: datetime) -> Mapping[str, FillSpeed]:
-    """Of those among them that are filling, by the id of the cached commit."""
-    filling = [view.cached for view in found if view.cached.state is CachedState.FILLING]
+    """Of those among them that are filling, by the id of the cached commit. All who show a time left show this one."""
+    filling = [
+        replace(view.cached, problem=view.cached.problem or view.volume_problem)
+        for view in found
+        if view.cached.state is CachedState.FILLING
+    ]
     if not filling:
         return {}
     rates = links.rates(tx)
