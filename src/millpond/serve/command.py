@@ -46,6 +46,9 @@ def _parser() -> argparse.ArgumentParser:
         help="One model; with VERSION its newest version is served under that number. May be given several times.",
     )
     parser.add_argument("--explicit", action="store_true", help="Load no model at the start; clients load them.")
+    parser.add_argument(
+        "--control", action="store_true", help="Let clients load and unload models, and send files of their own."
+    )
     parser.add_argument("--host", default="127.0.0.1", help="Address to listen at (default: 127.0.0.1).")
     parser.add_argument("--listen-unix", type=Path, metavar="PATH", help="Unix socket for HTTP instead of a port.")
     parser.add_argument("--http-port", type=int, metavar="N", help="Port for HTTP; 0 is any free one (default: 8000).")
@@ -79,6 +82,7 @@ def _options(given: argparse.Namespace) -> Options:
         repository=given.repository,
         models=dict(_model(written) for written in given.model),
         explicit=given.explicit,
+        control=given.control,
         listening=Listening(
             http=http,
             grpc=_grpc_address(given),

@@ -37,10 +37,16 @@ EXTENSIONS = (
 
 
 class ModelServer:
-    """Serves the models of a repository. Every method may be called from any thread."""
+    """Serves the models of a repository. Every method may be called from any thread.
 
-    def __init__(self, root: Path | None = None, models: Mapping[str, ModelFolder] | None = None) -> None:
+    With `control`, clients may load and unload models.
+    """
+
+    def __init__(
+        self, root: Path | None = None, models: Mapping[str, ModelFolder] | None = None, *, control: bool = True
+    ) -> None:
         self.repository = Repository(root, models)
+        self._control = control
         # False from the moment on when this server is about to end: routers look elsewhere.
         self.accepting = True
         self._loaded = False
@@ -73,10 +79,17 @@ class ModelServer:
         self._loaded = True
 
     def load(self, name: str, parameters: Mapping[str, Any] | None = None) -> None:
+        self._check_control("load", name)
         self.repository.load(name, parameters)
 
     def unload(self, name: str) -> None:
+        self._check_control("unload", name)
         self.repository.unload(name)
+
+    def _check_control(self, verb: str, name: str) -> None:
+        """Whoever loads models runs code here: more than most clients should be able to do."""
+        if not self._control:
+            raise ServeError(403, f"failed to {verb} '{name}': this server does not let clients load and unload models")
 
     def index(self, *, ready: bool = False) -> list[dict[str, str]]:
         return self.repository.index(ready=ready)

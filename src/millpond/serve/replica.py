@@ -42,7 +42,9 @@ class Options:
     repository: Path | None
     models: Mapping[str, ModelFolder]
     listening: Listening
+    # Load nothing at the start; and let clients load and unload models.
     explicit: bool = False
+    control: bool = False
     token: str | None = None
     ready_file: Path | None = None
     drain_seconds: float = 5.0
@@ -56,7 +58,7 @@ async def serve(options: Options) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ending.set)
     began = time.monotonic()
-    server = ModelServer(options.repository, options.models)
+    server = ModelServer(options.repository, options.models, control=options.control or options.explicit)
     # Ports answer while models load, so that whoever asks is told "not ready" and not refused.
     http = await _listen(server, options)
     grpc = _listen_grpc(server, options)

@@ -27,10 +27,10 @@ class ServedModels:
 
 @contextmanager
 def serving_models(
-    root: Path, *, token: str | None = None, limits: Limits | None = None, load: bool = True
+    root: Path, *, token: str | None = None, limits: Limits | None = None, load: bool = True, control: bool = True
 ) -> Iterator[ServedModels]:
     """Serve the models below `root` over HTTP in a thread of this process."""
-    server = ModelServer(root)
+    server = ModelServer(root, control=control)
     if load:
         errors = server.load_all()
         assert errors == {}, errors

@@ -237,3 +237,19 @@ def test_base64_of_files_is_checked(client: triton.InferenceServerClient, served
     with pytest.raises(urllib.error.HTTPError) as caught:
         urllib.request.urlopen(request)
     assert (caught.value.code, "base64" in caught.value.read().decode()) == (400, True)
+
+
+def test_clients_control_models_only_where_they_may(tmp_path: Path) -> None:
+    write_python_model(tmp_path, "echo", ECHO)
+    with serving_models(tmp_path, control=False) as served, triton.InferenceServerClient(served.address) as client:
+        for change in (client.load_model, client.unload_model):
+            with pytest.raises(InferenceServerException, match="does not let clients"):
+                change("echo")
+        assert client.is_model_ready("echo")
+
+
+def test_large_json_is_read_and_written(client: triton.InferenceServerClient) -> None:
+    array = np.linspace(0, 1, 100_000, dtype=np.float64)
+    outputs = [triton.InferRequestedOutput("out_fp64", binary_data=False)]
+    got = client.infer("echo", [infer_input("fp64", array, "FP64", False)], outputs=outputs)
+    np.testing.assert_array_equal(got.as_numpy("out_fp64"), array)

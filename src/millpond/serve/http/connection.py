@@ -49,6 +49,8 @@ class Connection(asyncio.Protocol):
         self._body: list[bytes] = []
         self._body_bytes = 0
         self._body_began = 0.0
+        # Bytes of bodies that are not answered yet.
+        self._held = 0
         self._expects_continue = False
         self.deadline = self._now() + self._limits.header_seconds
 
@@ -85,6 +87,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         self._deaf = True
         self._waiting.clear()
+        self._hold(-self._held)
         self._server.closed(self)
         if self._answering is not None:
             self._answering.cancel()
@@ -153,6 +156,7 @@ class Connection(asyncio.Protocol):
     def on_body(self, data: bytes) -> None:
         self._body.append(data)
         self._body_bytes += len(data)
+        self._hold(len(data))
         if self._body_bytes > self._limits.body_bytes:
             raise self._too_large()
         if self._current is None:
@@ -168,8 +172,17 @@ class Connection(asyncio.Protocol):
         target = self._target if self._target.startswith(b"/") else _path_of(self._target)
         # Of HTTP/1.0 only tools of old keep connections, and they want to be told so: each request has its own.
         keep_alive = self._parser.should_keep_alive() and self._parser.get_http_version() != "1.0"
-        self._waiting.append(Request(self._parser.get_method(), target, self._headers, body, keep_alive))
+        request = Request(self._parser.get_method(), target, self._headers, body, keep_alive)
+        request.received = len(body)
+        self._waiting.append(request)
         self._advance()
+
+    def _hold(self, size: int) -> None:
+        """Count bytes as held by this connection (or, below zero, as given back); 503 if that is too much for all."""
+        self._held += size
+        self._server.buffered += size
+        if size > 0 and self._server.buffered > self._limits.buffered_bytes:
+            raise ServeError(503, "the server is receiving too much at once", retry_after=1)
 
     def _count_header(self, size: int) -> None:
         self._header_bytes += size
@@ -246,6 +259,8 @@ class Connection(asyncio.Protocol):
         if self._transport.is_closing():
             return
         assert request is not None
+        if request.received:
+            self._hold(-request.received)
         close = response.close or not request.keep_alive or self._server.draining
         parts = encode_response(response, head_only=request.method == "HEAD", close=close)
         if len(parts) == 1:
@@ -262,7 +277,10 @@ class Connection(asyncio.Protocol):
         if self._deaf or self._transport.is_closing():
             return
         self._deaf = True
+        if self._reading:
+            self._hold(-self._body_bytes)
         self._body = []
+        self._body_bytes = 0
         self._waiting.append(error)
         self._advance()
 

@@ -16,6 +16,8 @@ class Limits:
     header_count: int = 128
     # Of the body as sent, and again as it is after decompression.
     body_bytes: int = 256 * MIB
+    # Of all bodies that are being received or answered together.
+    buffered_bytes: int = 2048 * MIB
     # From the first byte of a request to the end of its headers.
     header_seconds: float = 15.0
     # A body may take this long, and a second more for every `body_rate` bytes that arrived.

@@ -15,7 +15,7 @@ Buffer = bytes | bytearray | memoryview
 class Request:
     """One request, read whole. Names of headers are lower case; `path` is as sent, without the query."""
 
-    __slots__ = ("body", "headers", "keep_alive", "method", "path", "query")
+    __slots__ = ("body", "headers", "keep_alive", "method", "path", "query", "received")
 
     def __init__(self, method: bytes, target: bytes, headers: Headers, body: bytes = b"", keep_alive: bool = True):
         path, _, query = target.partition(b"?")
@@ -25,6 +25,8 @@ class Request:
         self.headers = headers
         self.body = body
         self.keep_alive = keep_alive
+        # Bytes of the body as it came.
+        self.received = 0
 
     def header(self, name: bytes) -> bytes | None:
         """The first header of this lower-case name."""

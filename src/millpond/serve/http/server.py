@@ -29,6 +29,8 @@ class HttpServer:
         # True once no new requests are wanted: every answer closes its connection.
         self.draining = False
         self.address = ""
+        # Bytes of bodies that all connections hold.
+        self.buffered = 0
         self._handler = handler
         self._decode_bodies = decode_bodies
         self._connections: set[Connection] = set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from urllib.parse import unquote
@@ -15,11 +16,15 @@ from ..errors import ServeError
 from ..http import Request, Response, error_response, json_response
 from ..http.compression import INLINE_BYTES, choose_encoding, compress
 from ..metrics import CONTENT_TYPE, prometheus
-from ..request import InferResponse
+from ..request import InferRequest, InferResponse
 from .infer_request import AnswerForm, read_infer
 from .infer_response import write_infer
 
+log = logging.getLogger(__name__)
+
 Answer = Response | Awaitable[Response]
+# Larger bodies are read in another thread.
+_LARGE_BYTES = 256 * 1024
 # Paths of inference that were taken apart already: few models, many requests.
 _MOST_PATHS = 1000
 
@@ -148,17 +153,24 @@ class Routes:
 
     def _infer(self, request: Request, model: str, version: str) -> Answer:
         """Answered at once where the model ran in this thread, otherwise by a future."""
-        infer, form = read_infer(request, model, version)
-        pending = _Pending(self._loop)
+        if len(request.body) > _LARGE_BYTES:
+            return self._infer_large(request, model, version)
+        return self._submit(request, *read_infer(request, model, version))
+
+    async def _infer_large(self, request: Request, model: str, version: str) -> Response:
+        """Read in another thread: millions of numbers in JSON take seconds, in which others would wait."""
+        answer = self._submit(request, *await asyncio.to_thread(read_infer, request, model, version))
+        return answer if isinstance(answer, Response) else await answer
+
+    def _submit(self, request: Request, infer: InferRequest, form: AnswerForm) -> Answer:
+        pending = _Pending(self._loop, form)
         self._server.submit(infer, pending.take)
         accepted = request.header(b"accept-encoding")
         encoding = choose_encoding(accepted.decode("latin-1")) if accepted else None
-        if encoding is None:
-            return pending.respond(form)
-        return self._compressed(pending, form, encoding)
+        return pending.response() if encoding is None else self._compressed(pending, encoding)
 
-    async def _compressed(self, pending: _Pending, form: AnswerForm, encoding: str) -> Response:
-        answer = pending.respond(form)
+    async def _compressed(self, pending: _Pending, encoding: str) -> Response:
+        answer = pending.response()
         response = answer if isinstance(answer, Response) else await answer
         if response.status != 200:
             return response
@@ -170,44 +182,46 @@ class Routes:
 
 
 class _Pending:
-    """The answer of a model: there already, or to come from another thread."""
+    """The answer of a model: there already, or to come from another thread, which then writes it, too."""
 
-    __slots__ = ("_answer", "_form", "_future", "_loop")
+    __slots__ = ("_form", "_future", "_loop", "_response")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, form: AnswerForm) -> None:
         self._loop = loop
-        self._answer: InferResponse | ServeError | None = None
-        self._form: AnswerForm | None = None
+        self._form = form
+        self._response: Response | None = None
         self._future: asyncio.Future[Response] | None = None
 
     def take(self, answer: InferResponse | ServeError) -> None:
-        """Called once, in any thread. A model may be quicker than `respond`: then that finds the answer."""
-        self._answer = answer
+        """Called once, in any thread. A model may be quicker than `response`: then that finds the answer."""
+        self._response = _written(answer, self._form)
         if self._future is not None:
             self._loop.call_soon_threadsafe(self._settle)
 
-    def respond(self, form: AnswerForm) -> Answer:
-        if self._answer is not None:
-            return _written(self._answer, form)
-        self._form = form
+    def response(self) -> Answer:
+        if self._response is not None:
+            return self._response
         self._future = self._loop.create_future()
-        # The answer may have come between both lines above.
-        if self._answer is not None:
+        # It may have come between both lines above.
+        if self._response is not None:
             self._settle()
         return self._future
 
     def _settle(self) -> None:
-        assert self._future is not None and self._answer is not None and self._form is not None
-        if self._future.done():
-            return
-        try:
-            self._future.set_result(_written(self._answer, self._form))
-        except Exception as error:  # noqa: BLE001 - whoever waits for the answer is told
-            self._future.set_exception(error)
+        assert self._future is not None and self._response is not None
+        if not self._future.done():
+            self._future.set_result(self._response)
 
 
 def _written(answer: InferResponse | ServeError, form: AnswerForm) -> Response:
-    return error_response(answer) if isinstance(answer, ServeError) else write_infer(answer, form)
+    """Never raises: somebody waits for it."""
+    try:
+        return error_response(answer) if isinstance(answer, ServeError) else write_infer(answer, form)
+    except ServeError as error:
+        return error_response(error)
+    except Exception:
+        log.exception("cannot write an answer")
+        return error_response(ServeError(500, "internal error of the server; its log has the cause"))
 
 
 def _health(request: Request, good: bool) -> Response:

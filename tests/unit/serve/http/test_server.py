@@ -115,6 +115,7 @@ def test_refuses_bad_requests_after_the_answers_before_them(sent: bytes, status:
             got, headers, body = await wire.read()
             assert (got, headers["connection"]) == (status, "close")
             assert word in json.loads(body)["error"]
+            assert server.buffered == 0
             # More of the refused request does not hide the answer, and is not taken for another request.
             wire.send(GET * 100)
             wire.writer.write_eof()
@@ -299,5 +300,32 @@ def test_takes_over_a_socket_that_a_killed_server_left_but_not_one_in_use(tmp_pa
         async with serving(listen=listen) as server, connected(server) as wire:
             wire.send(GET)
             assert (await wire.read())[0] == 200
+
+    run(case())
+
+
+def test_bodies_of_all_connections_together_are_limited() -> None:
+    async def case() -> None:
+        async with (
+            serving(limits=Limits(buffered_bytes=1000)) as server,
+            connected(server) as first,
+            connected(server) as second,
+        ):
+            first.send(post(b"x" * 900)[:-1])
+            while server.buffered < 899:
+                await asyncio.sleep(0.01)
+            second.send(post(b"x" * 200))
+            status, headers, _ = await second.read()
+            assert (status, headers["retry-after"]) == (503, "1")
+            assert server.buffered == 899
+            first.send(b"x")
+            assert (await first.read())[0] == 200
+            assert server.buffered == 0
+            first.send(post(b"x" * 900)[:-1])
+            while server.buffered < 899:
+                await asyncio.sleep(0.01)
+            first.writer.close()
+            while server.buffered:
+                await asyncio.sleep(0.01)
 
     run(case())
