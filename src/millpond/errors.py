@@ -23,6 +23,7 @@
     │   ├── ChangedOutside         409 changed_outside  an object outside the lake is no longer what was imported
     │   ├── StalePlacement         409 stale_placement
     │   ├── DoesNotFit             409 does_not_fit     a commit on a volume, a job on a compute
+    │   │   └── OverBudget         409 over_budget      a fill over a link with a price
     │   └── NotReady               409 not_ready
     ├── TooLarge                   413 too_large
     ├── Incomplete                 422 incomplete       an upload that lacks packs or pages
@@ -191,6 +192,12 @@ class DoesNotFit(Conflict):
     """There is no room for it."""
 
     code = "does_not_fit"
+
+
+class OverBudget(DoesNotFit):
+    """The egress budget is used up."""
+
+    code = "over_budget"
 
 
 class NotReady(Conflict):

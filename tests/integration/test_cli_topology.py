@@ -74,7 +74,7 @@ def test_limits_that_make_no_sense(mill: Mill) -> None:
     assert "exclude" in mill("site", "set", "local", "--limit", "1G", "--no-limit").err
     assert "No value" in mill("site", "set", "local").err
     set_ = mill.ok("site", "set", "local", "--placements-last", "24h", "--json")
-    assert set_.json["placement_seconds"] == 86_400 and "last 24 h" in set_.err
+    assert set_.json["placement_seconds"] == 86_400 and "last 1 d" in set_.err
     assert "24 h" in mill.ok("site", "show", "local").out
     assert "between 1 m and 30 d" in mill("site", "set", "local", "--placements-last", "5s").err
     assert mill.ok("site", "set", "local", "--placements-last", "default", "--json").json["placement_seconds"] is None
@@ -120,3 +120,23 @@ def test_the_volume_is_chosen_near_the_compute_and_what_it_saves_is_counted(mill
     assert shown["volumes"][0]["bandwidth"][0]["bytes_per_second"] > 0
     assert "from lake" in mill.ok("topology").out
     assert mill("cache", "add", "counted", "--near", "nowhere").code == 3
+
+
+def test_egress_and_its_budgets(mill: Mill) -> None:
+    root = mill.cwd / "fetched"
+    root.mkdir()
+    (root / "large.bin").write_bytes(os.urandom(2_000_000))
+    mill.ok("data", "init", cwd=root)
+    mill.ok("data", "sync", "-m", "first", cwd=root)
+    mill.ok("cache", "add", "fetched", "--on", "local", "--wait")
+    found = mill.ok("egress", "--by", "day", "--by", "link", "--json").json
+    assert any(row["link"] == "lake – local" and row["bytes"] >= 2_000_000 for row in found["rows"])
+    assert "lake – local" in mill.ok("egress", "--by", "link").out
+    assert mill.ok("egress", "--csv", "--by", "site").out.splitlines()[0] == "site,bytes,money"
+    done = mill.ok("egress", "budget", "set", "--bytes", "5TB", "--warn", "70%")
+    assert "all projects" in done.err and "of 5.0 TB" in done.err
+    assert "70 %" in mill.ok("egress", "budget", "list").out
+    mill.ok("egress", "budget", "rm")
+    assert "2026-11-18" in mill("egress", "--from", "yesterday").err
+    assert "either in bytes or in money" in mill("egress", "budget", "set").err
+    assert mill("egress", "--site", "nowhere").code == 3

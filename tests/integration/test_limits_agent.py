@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import httpx
 import pytest
 
 from millpond.client.transfer import ApiDownloader
@@ -76,3 +77,25 @@ def test_an_agent_keeps_to_a_limit_until_it_is_removed(site: CacheSite) -> None:
     assert "limited to 64 kbit/s" in there["reasons"]
     assert site.server.admin.delete("/sites/local/limit").status_code == 204
     site.wait_for(cached_id, "ready")
+
+
+def test_a_killed_agent_makes_nothing_count_twice(site: CacheSite) -> None:
+    ask = site._ask
+    ask("PUT", "/links/lake/local", json={"price_per_gb": 1000.0})
+    ask("PUT", "/links/lake/local/limit", json={"windows": [{"bits_per_second": 4_000_000}]})
+    cached_id = site.cache(a_commit(site.server.deps, FILES))
+    wait_until(lambda: ask("GET", "/egress")["total"]["bytes"] > SIZE / 10, what="bytes that are counted", within=60)
+    site.end(site.processes["gpu"])
+    before = ask("GET", "/egress")["total"]["bytes"]
+    ask("DELETE", "/links/lake/local/limit")
+    site.start("gpu")
+    site.wait_for(cached_id, "ready")
+    total = ask("GET", "/egress?by=link")["rows"]
+    assert [row["link"] for row in total] == ["lake – local"]
+    came = total[0]["bytes"]
+    # What was whole when it was killed is not fetched again; what it had fetched and not told of is not known.
+    assert SIZE * 0.9 <= came <= SIZE + before
+    assert total[0]["money"] == pytest.approx(came / 10**9 * 1000.0)
+    assert site.server.admin.get("/egress.csv").text.startswith("day,project,site,link,bytes,money")
+    metrics = httpx.get(f"{site.server.url}/metrics").text
+    assert f'source="lake"}} {float(came)}' in metrics or f"{came:g}" in metrics

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from millpond.agent.fill_progress import FillProgress
+from millpond.agent.fill_progress import FillProgress, reported
 from millpond.lake.throttle import TokenBucket
 from millpond.volumes.fill import FillCancelled
+from millpond.volumes.source_tally import SourceTally
 from millpond.volumes.volume import CommitPlace
 from millpond.wire.desired import DesiredFill
 from millpond.wire.observed import FillSeen
@@ -33,6 +35,7 @@ class Work:
         self.tree: Path | None = None
         # What passes while it lets others go first.
         self.low = TokenBucket()
+        self._session, self._tally = "", SourceTally()
         self._changed = changed
         self._woken = asyncio.Event()
         self.seen = self._told(_UNDER_WAY[desired.want])
@@ -64,6 +67,11 @@ class Work:
         self.desired = self.desired.model_copy(update={"prefetch": desired.prefetch})
         low = desired.low_bytes_per_second
         self.low.set_rate(None if low is None else float(low))
+
+    def begin_try(self) -> SourceTally:
+        """What counts what each source gives from now on."""
+        self._session, self._tally = secrets.token_hex(8), SourceTally()
+        return self._tally
 
     def pause(self, seconds: float) -> None:
         """Wait in a working thread. FillCancelled if the task is cancelled meanwhile."""
@@ -106,4 +114,5 @@ class Work:
 
     def _told(self, state: str, **found: Any) -> FillSeen:
         about = {"cached_id": self.desired.cached_id, "attempt": self.desired.attempt, "state": state}
-        return FillSeen.model_validate({**about, **found})
+        counted = {"session": self._session, "sources": reported(self._tally.given())}
+        return FillSeen.model_validate({**about, **counted, **found})

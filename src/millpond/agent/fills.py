@@ -183,7 +183,7 @@ class Fills:
             work.tree = attempt.tree
             needed = Needed(wanted.needed_bytes, wanted.needed_inodes, wanted.reserve_bytes, wanted.reserve_inodes)
             await self._check_room(attempt, needed)
-            tally = SourceTally()
+            tally = work.begin_try()
             progress = FillProgress(work.cancelled, tally)
             async with AsyncExitStack() as stack:
                 await stack.enter_async_context(work.telling(progress))

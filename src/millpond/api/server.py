@@ -16,6 +16,7 @@ from millpond.api import health, metrics, problems, static, storage_errors, stre
 from millpond.api.access import requirements_of
 from millpond.api.cache_metrics import CacheCollector
 from millpond.api.characters import whole_characters
+from millpond.api.egress_metrics import EgressCollector
 from millpond.api.limits import BodyLimit
 from millpond.api.mlflow.server import router as mlflow_router
 from millpond.api.requests import RequestEdge
@@ -30,6 +31,7 @@ from millpond.api.routes import (
     connections,
     datasets,
     doctor,
+    egress,
     elastic,
     endpoints,
     events,
@@ -121,6 +123,7 @@ ROUTERS: Sequence[APIRouter] = (
     volumes.router,
     caches.router,
     cache_plans.router,
+    egress.router,
     lake_care.router,
     lineage.router,
     connections.router,
@@ -154,6 +157,7 @@ def create_app(deps: Deps, hub: EventHub, *, routers: Sequence[APIRouter] = ROUT
     registry.register(metrics.StateCollector(deps))
     registry.register(CacheCollector(deps))
     registry.register(ShareCollector(deps))
+    registry.register(EgressCollector(deps))
     _check_routes(routers)
     for router in routers:
         app.include_router(router, prefix=PREFIX, dependencies=[Depends(whole_characters)])

@@ -100,6 +100,7 @@ ENTRIES = (
         _PLACES,
         verb=True,
     ),
+    Entry("egress", "millpond.cli.egress", "Show what fills brought over links, and set budgets for it.", _PLACES),
     Entry("compute", "millpond.cli.compute", "Manage computes: the machines and clusters that run jobs.", _PLACES),
     Entry("elastic", "millpond.cli.elastic", "Manage elastic computes: machines created on demand.", _PLACES),
     Entry("template", "millpond.cli.template", "Manage templates: named sizes that jobs run on.", _PLACES),

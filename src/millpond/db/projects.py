@@ -47,6 +47,12 @@ def find(tx: Connection, name: str) -> Project | None:
     return _project(row) if row else None
 
 
+def names_of(tx: Connection, project_ids: Collection[str]) -> Mapping[str, str]:
+    """Of those of them that there are, by id."""
+    query = select(project.c.id, project.c.name).where(project.c.id.in_(sorted(project_ids)))
+    return {row.id: row.name for row in tx.execute(query)} if project_ids else {}
+
+
 def page(tx: Connection, *, among: Collection[str] | None, limit: int, after: str = "") -> Sequence[Project]:
     """At most `limit` projects by name, behind the name `after`; only those whose id is `among`, None meaning all."""
     query = select(project).where(project.c.name > after).order_by(project.c.name).limit(limit)

@@ -53,12 +53,16 @@ class FillSource:
 def choose_source(
     lake: FillWay, volumes: Sequence[FillWay], missing_bytes: int, *, fill_price: float = 1.0
 ) -> FillSource:
-    """The cheapest source in time and money; ties: the lake first, then by name."""
+    """The cheapest source in time and money; ties: the lake first, then by name.
+
+    A lake with an obstacle is taken if there is nothing else: it has everything.
+    """
     usable = [way for way in volumes if way.obstacle is None and way.bytes_per_second]
     ranked = sorted(usable, key=lambda way: (_cost(way, missing_bytes, fill_price), way.name))
     best = ranked[0] if ranked else None
     takes_lake = best is None or (
         lake.bytes_per_second is not None
+        and lake.obstacle is None
         and _cost(lake, missing_bytes, fill_price) * (1.0 if best.whole_in is None else _FOLLOWING)
         <= _cost(best, missing_bytes, fill_price)
     )

@@ -19,6 +19,7 @@ from millpond.model.lake_store import OWN, StoreSight
 from millpond.model.quantity import format_bytes, format_count, format_seconds
 from millpond.services.computes.presence import connected_since
 from millpond.services.deps import Deps
+from millpond.services.egress import budgets
 from millpond.wire.health import LEAST_FREE_BYTES
 
 _PROBE = "doctor/probe"
@@ -44,6 +45,7 @@ def examine(deps: Deps) -> Sequence[Check]:
         _volumes,
         _fills,
         _stores,
+        _egress,
     )
     return [check(deps) for check in checks]
 
@@ -186,6 +188,14 @@ def _elsewhere(found: Mapping[str, Sequence[StoreSight]]) -> str:
     if all(one.store_id == OWN for sights in found.values() for one in sights):
         return "Nothing is fetched there until it is back. Check the network of the site: mill compute test NAME"
     return "Until then the site reads from another store. See: mill site show NAME"
+
+
+def _egress(deps: Deps) -> Check:
+    beyond = budgets.all_beyond(deps)
+    if not beyond:
+        return Check("egress", True, "No budget is nearly used up.")
+    said = _listed([f"{one.project or 'all projects'}: {one.text}" for one in beyond])
+    return Check("egress", False, f"Monthly budgets nearly or wholly used: {said}.", "See: mill egress budget list")
 
 
 def _listed(words: Sequence[str]) -> str:

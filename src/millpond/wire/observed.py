@@ -155,6 +155,8 @@ class FillSeen(Request):
     done_files: int = 0
     # What each source has given to this attempt, and how long it took: final with `ready`.
     sources: list[SourceSeen] = []
+    # New with each try: then sources are counted from nothing.
+    session: str = Field(default="", max_length=32)
     seconds: float = 0.0
     # It waited for a source that was being filled itself: how long it took tells nothing of the way from there.
     followed: bool = False

@@ -639,6 +639,68 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/egress": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Egress
+         * @description What fills brought, of projects one may see. Days are those of UTC.
+         */
+        get: operations["get_egress"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/egress-budgets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Egress Budgets
+         * @description With what is used of each this month.
+         */
+        get: operations["list_egress_budgets"];
+        /** Put Egress Budget */
+        put: operations["put_egress_budget"];
+        post?: never;
+        /** Remove Egress Budget */
+        delete: operations["remove_egress_budget"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/egress.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Egress Csv
+         * @description The same as a table, by day, project, site and link unless told otherwise.
+         */
+        get: operations["get_egress_csv"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/elastic": {
         parameters: {
             query?: never;
@@ -6446,6 +6508,90 @@ export interface components {
             size: number;
         };
         /**
+         * EgressBudget
+         * @description What may come over links with a price in a month of UTC; a null project is all of them together.
+         */
+        EgressBudget: {
+            /** Bytes */
+            bytes: number | null;
+            /** Ends At */
+            ends_at: string;
+            /**
+             * Level
+             * @enum {string}
+             */
+            level: "ok" | "warning" | "exceeded";
+            /** Money */
+            money: number | null;
+            /** Percent */
+            percent: number;
+            /** Project */
+            project: string | null;
+            /** Set At */
+            set_at: string;
+            /** Set By */
+            set_by: string;
+            /** Text */
+            text: string;
+            /** Used Bytes */
+            used_bytes: number;
+            /** Used Money */
+            used_money: number;
+            /** Warn Percent */
+            warn_percent: number;
+        };
+        /**
+         * EgressBudgetPut
+         * @description Either in bytes or in money. At `warn_percent` of it a warning is shown.
+         */
+        EgressBudgetPut: {
+            /** Bytes */
+            bytes?: number | null;
+            /** Money */
+            money?: number | null;
+            /**
+             * Warn Percent
+             * @default 80
+             */
+            warn_percent: number;
+        };
+        /**
+         * EgressBy
+         * @enum {string}
+         */
+        EgressBy: "day" | "project" | "site" | "link";
+        /**
+         * EgressReport
+         * @description Days are those of UTC, both included.
+         */
+        EgressReport: {
+            /** Rows */
+            rows: components["schemas"]["EgressRow"][];
+            /** Since */
+            since: string;
+            total: components["schemas"]["EgressRow"];
+            /** Until */
+            until: string;
+        };
+        /**
+         * EgressRow
+         * @description Bytes and money of one group; null for what it is not grouped by. A link is named by its two ends.
+         */
+        EgressRow: {
+            /** Bytes */
+            bytes: number;
+            /** Day */
+            day: string | null;
+            /** Link */
+            link: string | null;
+            /** Money */
+            money: number;
+            /** Project */
+            project: string | null;
+            /** Site */
+            site: string | null;
+        };
+        /**
          * Elastic
          * @description An elastic compute: machines are created while jobs wait for them, and deleted when they are idle.
          *
@@ -6985,6 +7131,11 @@ export interface components {
              * @default 0
              */
             seconds: number;
+            /**
+             * Session
+             * @default
+             */
+            session: string;
             /**
              * Sources
              * @default []
@@ -9750,6 +9901,13 @@ export interface components {
         Page_Dataset_: {
             /** Items */
             items: components["schemas"]["Dataset"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[EgressBudget] */
+        Page_EgressBudget_: {
+            /** Items */
+            items: components["schemas"]["EgressBudget"][];
             /** Next */
             next?: string | null;
         };
@@ -14581,6 +14739,179 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Doctor"];
                 };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_egress: {
+        parameters: {
+            query?: {
+                /** @description What to group by; may be repeated. Default: day. */
+                by?: components["schemas"]["EgressBy"][] | null;
+                /** @description Default: the first of this month. */
+                from?: string | null;
+                /** @description As `lake:paris` or `berlin:paris`. */
+                link?: string | null;
+                project?: string | null;
+                site?: string | null;
+                /** @description Default: today. Included. */
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EgressReport"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_egress_budgets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_EgressBudget_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_egress_budget: {
+        parameters: {
+            query?: {
+                /** @description Default: all projects together. */
+                project?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EgressBudgetPut"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EgressBudget"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_egress_budget: {
+        parameters: {
+            query?: {
+                /** @description Default: that of all projects together. */
+                project?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_egress_csv: {
+        parameters: {
+            query?: {
+                /** @description What to group by; may be repeated. Default: day. */
+                by?: components["schemas"]["EgressBy"][] | null;
+                /** @description Default: the first of this month. */
+                from?: string | null;
+                /** @description As `lake:paris` or `berlin:paris`. */
+                link?: string | null;
+                project?: string | null;
+                site?: string | null;
+                /** @description Default: today. Included. */
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem */
             default: {

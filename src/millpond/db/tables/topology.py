@@ -99,3 +99,38 @@ fill_rate = Table(
     # A list of kind, id and bytes for each source of the attempt.
     Column("given", JSON, nullable=True),
 )
+
+# What fills brought, by UTC day (`2026-11-18`). An end is a site's id, `lake` or `outside`. Kept when a site or a
+# project goes.
+egress = Table(
+    "egress",
+    metadata,
+    Column("day", String(10), primary_key=True),
+    Column("project_id", String(32), primary_key=True),
+    Column("site_id", String(32), primary_key=True),
+    Column("source_id", String(32), primary_key=True),
+    Column("bytes", BigInteger, nullable=False),
+    Column("money", Double, nullable=False),
+)
+
+# What of the reports on a fill was counted in `egress`, so that nothing is counted twice.
+egress_counted = Table(
+    "egress_counted",
+    metadata,
+    Column("cached_id", String(32), ForeignKey("cached_commit.id", ondelete="CASCADE"), primary_key=True),
+    Column("attempt", BigInteger, nullable=False),
+    Column("session", String(32), nullable=False),
+    Column("given", JSON, nullable=False),  # [kind, id, bytes] of each source
+)
+
+# What may come over links with a price in a month, for a project or for all ("").
+egress_budget = Table(
+    "egress_budget",
+    metadata,
+    Column("project_id", String(32), primary_key=True),
+    Column("bytes", BigInteger, nullable=True),
+    Column("money", Double, nullable=True),
+    Column("warn_percent", Integer, nullable=False),
+    Column("set_by", String(63), nullable=False),
+    time_column("set_at"),
+)

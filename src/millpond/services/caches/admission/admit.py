@@ -27,6 +27,7 @@ from millpond.model.volume import CachedCommit, Volume
 from millpond.services.caches.admission.differences import best_base
 from millpond.services.caches.admission.stock import everything, space_of, stock_of
 from millpond.services.computes import trust
+from millpond.services.egress import budgets
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,8 @@ def begin_fill(
 
     `ahead`: nobody waits for it yet, so fills that are waited for go first.
     VolumeProblem while the volume is unwell, DoesNotFit when admission refuses (`details["blockers"]` say what
-    stands in the way, as far as the one who asks `sees` it), NotReady while the commit is on its way out.
+    stands in the way, as far as the one who asks `sees` it), OverBudget when it may cost no more, NotReady while the
+    commit is on its way out.
     """
     if size.is_set_aside:
         collecting.set_aside(tx, [size.commit_id], None)  # asked for anew, it is named anew
@@ -94,6 +96,7 @@ def begin_fill(
         raise NotReady(f"{size.written} is being evicted from {volume.name}.", hint="Try again in a moment.")
     check_usable(volume)
     trust.check_volume(tx, volume, size.project_id, size.project)
+    budgets.check(tx, volume, size, now)
     answer = would_admit(tx, volume, size, now, sees=sees)
     if isinstance(answer.decision, Refuse):
         raise _does_not_fit(volume, size, answer.need, answer.decision)

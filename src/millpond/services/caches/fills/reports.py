@@ -13,6 +13,8 @@ from millpond.db.caches import CachedView
 from millpond.decide.stock import freed_by, shares_of
 from millpond.model.agent import Agent
 from millpond.model.cached_state import CachedState
+from millpond.model.egress import CountedFill
+from millpond.model.fill_source import SourceKey
 from millpond.model.topology import Sight
 from millpond.model.volume import CachedCommit, Cause, Volume
 from millpond.services.caches import verification as cache_checks
@@ -24,6 +26,7 @@ from millpond.services.caches.fills.shares import take_shares
 from millpond.services.caches.fills.unrecorded import take_up
 from millpond.services.caches.uses import note_filled, note_progress
 from millpond.services.deps import Deps
+from millpond.services.egress import counting as egress_counting
 from millpond.wire.observed import CommitSeen, FillSeen, VolumeSeen
 
 # A report may be this much older than the row it is held against.
@@ -165,12 +168,19 @@ def _observe_fill(deps: Deps, agent: Agent, seen: FillSeen) -> tuple[CachedView,
         view = caches.get(tx, seen.cached_id)  # again, now that nobody else changes it
         if view is None or volume is None or volume.site_id != agent.site_id or _number(view.cached) != seen.attempt:
             return None
+        if view.cached.state is CachedState.FILLING and not view.cached.found:
+            egress_counting.count(tx, view, _given(seen), now)
         what = _apply(tx, view, seen, now)
         if what == "evicted":
             count_as_whole(tx, volume, view.cached.id, now)
         if what in ("evicted", "gone", "failed"):
             start_fills(tx, volume, now)
         return (caches.get(tx, seen.cached_id) or view, what) if what else None
+
+
+def _given(seen: FillSeen) -> CountedFill:
+    given = {SourceKey(one.kind, one.id): one.bytes for one in seen.sources}
+    return CountedFill(seen.cached_id, seen.attempt, seen.session, given)
 
 
 def _number(row: CachedCommit) -> int:

@@ -22,6 +22,7 @@ from millpond.services.caches.fills.rates import Traffic
 from millpond.services.caches.fills.speed import FillSpeed, speeds
 from millpond.services.computes.presence import connected_since
 from millpond.services.deps import Deps
+from millpond.services.egress import budgets
 from millpond.services.places import geography
 from millpond.services.places.geography import Geography
 
@@ -82,9 +83,23 @@ def source_of(tx: Connection, ways: Ways, view: CachedView) -> FillSource | None
         price_per_gb=_price(ways.places.link(LAKE, ways.agent.site_id)),
         limit=_limit(ways, LAKE),
     )
+    lake, open_ways = _within_budget(tx, ways, row, lake, found)
     # What is linked from a commit beside it is not fetched.
     missing = row.bytes if row.fetch_bytes is None else row.fetch_bytes
-    return choose_source(lake, found, missing, fill_price=ways.fill_price)
+    return choose_source(lake, open_ways, missing, fill_price=ways.fill_price)
+
+
+def _within_budget(
+    tx: Connection, ways: Ways, row: CachedCommit, lake: FillWay, found: Sequence[FillWay]
+) -> tuple[FillWay, Sequence[FillWay]]:
+    """Ways with a price have an obstacle while a budget is used up."""
+    if not any(way.price_per_gb for way in (lake, *found)):
+        return lake, found
+    why = budgets.used_up(tx, row.project_id, ways.now)
+    if why is None:
+        return lake, found
+    lake, *found = (replace(way, obstacle=way.obstacle or why) if way.price_per_gb else way for way in (lake, *found))
+    return lake, found
 
 
 def _followed(tx: Connection, ways: Ways, row: CachedCommit, elsewhere: Sequence[CachedView]) -> Iterator[FillWay]:

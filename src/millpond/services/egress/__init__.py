@@ -1,0 +1,1 @@
+"""Egress: what fills brought over links is counted, shown and kept within budgets."""
