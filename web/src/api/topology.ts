@@ -48,6 +48,14 @@ export function useChangeSite() {
   });
 }
 
+export function useLetPlacementsLast() {
+  return useMutation({
+    mutationFn: ({ site, seconds }: { site: string; seconds: number | null }) =>
+      take(api.PUT("/api/v1/sites/{site}/placements", { params: { path: { site } }, body: { seconds } })),
+    onSuccess: refreshTopology,
+  });
+}
+
 export function useRemoveSite() {
   return useMutation({
     mutationFn: (site: string) => take(api.DELETE("/api/v1/sites/{site}", { params: { path: { site } } })),

@@ -34,7 +34,8 @@ class ExportFile:
         try:
             self._file = open(path, "rb")  # noqa: SIM115 - closed with this object
         except FileNotFoundError as error:
-            raise NotFound(f"The file {path} does not exist.") from error
+            hint = "To import objects of a bucket, say which: mill data import DATASET s3://bucket/prefix"
+            raise NotFound(f"The file {path} does not exist.", hint=hint) from error
         except OSError as error:
             raise BadRequest(f"Cannot read {path}: {error.strerror}.") from error
         self.path = path

@@ -6,6 +6,7 @@ import { formatRate } from "../../../lib/quantity";
 import { SiteAddress } from "./SiteAddress";
 import { RemoveSite } from "./SiteForms";
 import { SiteLake } from "./SiteLake";
+import { SitePlacements } from "./SitePlacements";
 import { fillsOf, stockOf, strengthOf } from "./words";
 
 /** The drawing in words: every site with what stands there. */
@@ -32,6 +33,7 @@ export function SiteList({ topology }: { topology: Topology }) {
               ))}
               {volumes.length > 0 && <SiteAddress site={site} />}
               {volumes.length + computes.length > 0 && <SiteLake site={site} />}
+              {computes.length > 0 && <SitePlacements site={site} />}
               {volumes.length + computes.length === 0 && (
                 <Text size="sm" c="dimmed">
                   No volumes or computes yet.
