@@ -73,9 +73,9 @@ def test_limits_that_make_no_sense(mill: Mill) -> None:
     assert "needs a --limit" in mill("site", "set", "local", "--between", "08:00-18:00").err
     assert "exclude" in mill("site", "set", "local", "--limit", "1G", "--no-limit").err
     assert "No value" in mill("site", "set", "local").err
-    set_ = mill.ok("site", "set", "local", "--placements-last", "24h", "--json")
-    assert set_.json["placement_seconds"] == 86_400 and "last 1 d" in set_.err
-    assert "24 h" in mill.ok("site", "show", "local").out
+    lasting = mill.ok("site", "set", "local", "--placements-last", "24h", "--json")
+    assert lasting.json["placement_seconds"] == 86_400 and "jobs last 1 d without" in lasting.err
+    assert "86400" in mill.ok("site", "show", "local").out
     assert "between 1 m and 30 d" in mill("site", "set", "local", "--placements-last", "5s").err
     assert mill.ok("site", "set", "local", "--placements-last", "default", "--json").json["placement_seconds"] is None
     assert mill.ok("site", "show", "local", "--json").json["site"]["limit"] is None
