@@ -34,6 +34,7 @@ from millpond.agent.log_shipping import Shipper
 from millpond.agent.outcome import SavedOutputs, SaveOutputs, read_outcome, save, spec_with_outputs
 from millpond.agent.prepare import prepare
 from millpond.agent.server import Server
+from millpond.agent.service_watch import ServiceWatch
 from millpond.agent.spec import RANKS, SPEC, answer_clock, read_spec, renew
 from millpond.agent.threads import in_thread
 from millpond.agent.volumes import Volumes, sentence
@@ -89,6 +90,7 @@ class Placement:
         self.directory = directory
         self._world = world
         self._adopted = (directory / SPEC).exists()
+        self._service = ServiceWatch(directory)
         self._shipper: Shipper | None = None
         self._is_distributed = False
         self._desired: DesiredPlacement | None = None
@@ -112,6 +114,7 @@ class Placement:
         self._desired = desired or self._desired
         if desired is not None:
             self._renew(moment)
+            self._service.write(desired.service)
         self._news.set()
 
     def nudge(self) -> None:
@@ -121,7 +124,8 @@ class Placement:
     def seen(self) -> PlacementSeen:
         self._image_digest = self._image_digest or records.image_digest(self.directory)
         log_bytes = self._shipper.log_bytes if self._shipper else 0
-        return self._seen.model_copy(update={"log_bytes": log_bytes, "image_digest": self._image_digest})
+        told = {"log_bytes": log_bytes, "image_digest": self._image_digest, "service": self._service.seen}
+        return self._seen.model_copy(update=told)
 
     @property
     def is_over(self) -> bool:
@@ -308,6 +312,8 @@ class Placement:
     def _tell(self, status: Status) -> None:
         """Report changes of a running placement."""
         self._see_ranks()
+        if self._service.look():
+            self._world.changed()
         if isinstance(status, Pending):
             self._wait_for(status.why)
         if not isinstance(status, Running) or status.started_at is None:

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from millpond.agent import service_folder
 from millpond.agent.drivers import EngineAway
 from millpond.agent.placement import Placement, PlacementWorld
-from millpond.agent.spec import SPEC
+from millpond.agent.spec import SPEC, read_spec
 from millpond.agent.threads import in_thread
 from millpond.wire.desired import DesiredPlacement
 from millpond.wire.observed import PlacementSeen
@@ -68,8 +69,11 @@ class Placements:
         return gone
 
     def _remove(self, directory: Path) -> None:
-        if (directory / SPEC).exists():
+        spec = read_spec(directory)
+        if spec is not None:
             self._world.driver.forget(directory)
+            if spec.asked.service is not None:
+                service_folder.forget(directory, spec.account)
         (directory / SPEC).unlink(missing_ok=True)
         shutil.rmtree(directory, ignore_errors=True)
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from millpond.agent import step_folder
+from millpond.agent import service_folder, step_folder
 from millpond.agent.keeper.clock import boot_id
 from millpond.agent.spec import Mount, Spec, renew
 from millpond.model.job import RankPlace
@@ -80,6 +80,8 @@ def prepare(
         copy_writable(code, work)
     for name in (OUTPUT, CHECKPOINT, TEMPORARY):
         (directory / name).mkdir()
+    if desired.service is not None:
+        service_folder.make(directory, desired.service)
     step_folder.make(desired.spec, output=directory / OUTPUT, temporary=directory / TEMPORARY)
     restore(directory / CHECKPOINT)
     renew(directory, renewed)
@@ -170,6 +172,7 @@ def environment(
         "MILL_CHECKPOINT": str(directory / CHECKPOINT),
         **{variable: str(path) for variable, path in inputs.items()},
         **step_folder.variables(desired.spec, inputs, directory / TEMPORARY),
+        **_service_variables(desired, directory),
     }
     if "MLFLOW_TRACKING_URI" not in {**desired.spec.env, **desired.secrets}:
         # The first run that MLflow's client creates is the job's. MLFLOW_RUN_ID would say so, too, but with it the
@@ -200,6 +203,12 @@ def environment(
             found["PATH"] = os.pathsep.join([str(packages / "bin"), found["PATH"]])
         found["PYTHONPATH"] = os.pathsep.join(filter(None, [desired.spec.env.get("PYTHONPATH"), str(packages)]))
     return found
+
+
+def _service_variables(desired: DesiredPlacement, directory: Path) -> dict[str, str]:
+    if desired.service is None or desired.spec.service is None:
+        return {}
+    return service_folder.variables(desired.spec.service, desired.service, directory, desired.account)
 
 
 def copy_writable(source: Path, target: Path) -> None:

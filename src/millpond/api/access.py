@@ -25,6 +25,7 @@ from millpond.api.origins import origin_of
 from millpond.errors import Forbidden, NotSignedIn
 from millpond.model.people import Actor, ActorKind, Project, Role, Session
 from millpond.services.deps import Deps
+from millpond.services.endpoints import tokens as endpoint_tokens
 from millpond.services.events import EventHub
 from millpond.services.people import access, sessions, tokens
 
@@ -134,6 +135,32 @@ Member = Annotated[Scope, InProject(Role.MEMBER)]
 Admin = Annotated[Scope, InProject(Role.ADMIN)]
 
 
+class _EndpointUse(Requirement):
+    """A role in the project, or a token of the endpoint."""
+
+    def __call__(
+        self, request: Request, project: Annotated[str, Path()], endpoint: Annotated[str, Path()]
+    ) -> None:  # fmt: skip
+        secret = bearer_of(request)
+        if secret.startswith(endpoint_tokens.PREFIX):
+            endpoint_tokens.verify(deps_of(request), secret, project, endpoint)
+            return
+        actor = self.actor(request)
+        with deps_of(request).db.read() as tx:
+            access.find_project(tx, actor, project, self.role or Role.VIEWER)
+
+
+EndpointUse = Annotated[
+    None, Depends(_EndpointUse(_kinds(placements=True, agents=False), Role.VIEWER, "viewer or endpoint token"))
+]
+
+
+def bearer_of(request: HTTPConnection) -> str:
+    """The bearer token; empty without one."""
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    return secret.strip() if scheme.lower() == "bearer" else ""
+
+
 def requirements_of(dependant: Dependant) -> list[Requirement]:
     """What a route declared, for the check at start and for the test that walks all routes."""
     found: list[Requirement] = [dependant.call] if isinstance(dependant.call, Requirement) else []
@@ -146,9 +173,8 @@ def authenticate(request: HTTPConnection) -> Actor:
     A cookie is sent by a browser whichever page asks: what changes something, and every WebSocket, must come from
     the page's own origin.
     """
-    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and secret.strip():
-        return tokens.actor_of(deps_of(request), secret.strip())
+    if secret := bearer_of(request):
+        return tokens.actor_of(deps_of(request), secret)
     cookie = request.cookies.get(COOKIE)
     if not cookie:
         raise NotSignedIn(hint="Sign in with `mill login`, or send a token.")

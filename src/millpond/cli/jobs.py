@@ -14,6 +14,7 @@ from millpond.cli.follow import say_end, say_state
 from millpond.cli.scores import show_scores
 from millpond.cli.session import Session
 from millpond.cli.values import CommitId, Seconds
+from millpond.client.endpoints import why_endpoint
 from millpond.client.jobs import (
     delete_jobs,
     get_job,
@@ -28,7 +29,7 @@ from millpond.client.jobs import (
     why_job,
 )
 from millpond.client.task_file import write_task
-from millpond.errors import BadRequest
+from millpond.errors import BadRequest, NotFound
 from millpond.model.job import Ending, JobState
 from millpond.model.job_spec import JobSpec
 from millpond.model.quantity import format_bytes, format_gpus, format_seconds, parse_seconds
@@ -98,9 +99,16 @@ def attempts(mill: Session, job: Name) -> None:
 def why(mill: Session, job: Name) -> None:
     """Say why a job is in the state it is in: the rule, who holds what it needs, when it may start.
 
+    Also of an endpoint: its replicas, what scaled them, and what becomes of its canary.
+
     Example: mill why train
     """
-    answer = why_job(mill.api, mill.project, job)
+    try:
+        answer = why_job(mill.api, mill.project, job)
+    except NotFound:
+        if not _why_endpoint(mill, job):
+            raise
+        return
     if mill.out.as_json:
         mill.out.shape(answer, [])
         return
@@ -108,6 +116,21 @@ def why(mill: Session, job: Name) -> None:
     for reason in [*answer.reasons, *_blockers(answer), *_expected(answer)]:
         mill.out.line(f"  {reason}" if mill.out.for_people else reason)
     show_scores(mill.out, answer.places)
+
+
+def _why_endpoint(mill: Session, name: str) -> bool:
+    """False if there is no endpoint of that name."""
+    try:
+        answer = why_endpoint(mill.api, mill.project, name)
+    except NotFound:
+        return False
+    if mill.out.as_json:
+        mill.out.shape(answer, [])
+        return True
+    mill.out.line(answer.state.value)
+    for reason in answer.reasons:
+        mill.out.line(f"  {reason}" if mill.out.for_people else reason)
+    return True
 
 
 def _blockers(answer: Why) -> list[str]:

@@ -103,6 +103,14 @@ def change(
         str | None,
         typer.Option(metavar="URL", help="Where agents and jobs of the site reach the lake; `none`: where all do."),
     ] = None,
+    serve_on: Annotated[
+        str | None,
+        typer.Option(metavar="HOST", help="Where routers of endpoints listen; `none`: on their own machine only."),
+    ] = None,
+    tls_cert: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Certificate of the routers, a file on their machine; or `none`.")
+    ] = None,
+    tls_key: Annotated[str | None, typer.Option(metavar="FILE", help="Key of that certificate; or `none`.")] = None,
     placements_last: Annotated[
         str | None,
         typer.Option(
@@ -125,7 +133,8 @@ def change(
     """
     limit = limit_of(limits, between, zones)
     check_together(limit, no_limit)
-    given = {"address": address, "lake_endpoint": lake_endpoint}
+    given = {"address": address, "lake_endpoint": lake_endpoint, "serving_host": serve_on}
+    given |= {"serving_tls_cert": tls_cert, "serving_tls_key": tls_key}
     changes = {key: None if value == "none" else value for key, value in given.items() if value is not None}
     if not changes and placements_last is None and limit is None and not no_limit:
         raise BadRequest("No value given for the site.", hint=f"For example: mill site set {name} --limit 200Mbit/s")

@@ -8,6 +8,7 @@ from millpond.client import endpoints as calls
 from millpond.client.credentials import resolve_target
 from millpond.client.http import Api
 from millpond.model.endpoint import EndpointState
+from millpond.model.quantity import DAY
 from millpond.wire.endpoints import Endpoint as EndpointInfo
 
 
@@ -60,6 +61,13 @@ class Endpoint:
 
     def rollback(self, to: int | None = None) -> Endpoint:
         return self._took(calls.roll_back_endpoint(self._api, self.info.project, self.info.name, to))
+
+    def create_token(self, name: str, *, expires_seconds: int = 30 * DAY, quota: int = 0) -> str:
+        """A token for programs that use this endpoint; `quota` are requests per minute, 0 as the endpoint says."""
+        made = calls.create_token(
+            self._api, self.info.project, self.info.name, name, expires_seconds=expires_seconds, quota=quota
+        )
+        return made.secret or ""
 
     def delete(self) -> None:
         calls.delete_endpoint(self._api, self.info.project, self.info.name)

@@ -17,6 +17,10 @@ from millpond.wire.endpoints import (
     EndpointRevisions,
     EndpointRollback,
     EndpointScaling,
+    EndpointToken,
+    EndpointTokenCreate,
+    EndpointTokens,
+    EndpointWhy,
 )
 
 POLL_SECONDS = 0.5
@@ -87,6 +91,27 @@ def roll_back_endpoint(api: Api, project: str, endpoint: str, to: int | None = N
 def list_revisions(api: Api, project: str, endpoint: str) -> list[EndpointRevision]:
     """Newest first."""
     return api.get(f"{_path(project, endpoint)}/revisions", EndpointRevisions).items
+
+
+def why_endpoint(api: Api, project: str, endpoint: str) -> EndpointWhy:
+    return api.get(f"{_path(project, endpoint)}/why", EndpointWhy)
+
+
+def create_token(
+    api: Api, project: str, endpoint: str, name: str, *, expires_seconds: int, quota: int = 0
+) -> EndpointToken:  # fmt: skip
+    """With its secret, which is told this once."""
+    body = EndpointTokenCreate(name=name, expires_seconds=expires_seconds, quota=quota)
+    return api.send("POST", f"{_path(project, endpoint)}/tokens", EndpointToken, body)
+
+
+def list_tokens(api: Api, project: str, endpoint: str) -> list[EndpointToken]:
+    """Newest first."""
+    return api.get(f"{_path(project, endpoint)}/tokens", EndpointTokens).items
+
+
+def revoke_token(api: Api, project: str, endpoint: str, token: str) -> None:
+    api.request("DELETE", f"{_path(project, endpoint)}/tokens/{segment(token)}")
 
 
 def delete_endpoint(api: Api, project: str, endpoint: str) -> None:

@@ -147,7 +147,7 @@ def _router(row: Row[Any]) -> Router:
         placement_id=row.placement_id,
         config=row.config,
         config_number=row.config_number,
-        ready=row.ready,
+        problem=row.problem,
     )
 
 
@@ -157,5 +157,5 @@ def _changing_router(value: Router) -> dict[str, Any]:
         "placement_id": value.placement_id,
         "config": dict(value.config),
         "config_number": value.config_number,
-        "ready": dict(value.ready),
+        "problem": value.problem,
     }

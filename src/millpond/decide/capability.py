@@ -37,6 +37,8 @@ def why_compute_unable(job: QueuedJob, node: NodeView) -> str | None:
         return f"{node.written} cannot run container images."
     if job.spec.processes and not node.gangs:
         return f"{node.compute} cannot run distributed jobs."
+    if job.spec.service and not node.services:
+        return f"{node.compute} cannot serve endpoints: its driver is {node.driver}."
     if not job.spec.reached <= node.reached:
         return f"{node.compute} cannot {_lacking(job, node)}."
     return _unable_to_share(job.spec.resources, node)
@@ -74,6 +76,10 @@ def _rules(job: QueuedJob) -> list[Rule]:
         rules.append((lambda node: node.containers, lambda _: _no_image(job)))
     if job.spec.processes:
         rules.append((lambda node: node.gangs, lambda _: _no_gang(job)))
+    if job.spec.site_id:
+        rules.append((lambda node: node.site_id == job.spec.site_id, lambda _: _not_there()))
+    if job.spec.service:
+        rules.append((lambda node: node.services, _no_service))
     if job.spec.reached:
         rules.append((lambda node: job.spec.reached <= node.reached, partial(_not_reached, job)))
     rules += _constraints(job)
@@ -84,6 +90,8 @@ def _rules(job: QueuedJob) -> list[Rule]:
 
 def unsuited_words(spec: JobSpec, node: NodeView) -> str | None:
     """What a node lacks of the GPU type, GPU memory, labels and mounts that a job asks for; None if it has all."""
+    if spec.site_id not in (None, node.site_id):
+        return f"{node.written} is at another site."
     if absent := missing_mount(spec, node):
         return f"{node.written} is at another site than the mount {absent}."
     if spec.gpu_type and not is_gpu_type(spec.gpu_type, node.gpu_model):
@@ -167,6 +175,18 @@ def _no_gang(job: QueuedJob) -> Refusal:
     return Refusal(
         f"{where} run distributed jobs.",
         "Remove --processes, or attach a compute whose driver supports distributed jobs.",
+    )
+
+
+def _not_there() -> Refusal:
+    return Refusal("No compute is at the site.", "Attach one there: mill compute attach")
+
+
+def _no_service(nodes: Sequence[NodeView]) -> Refusal:
+    drivers = ", ".join(sorted({node.driver for node in nodes}))
+    return Refusal(
+        f"No compute at the site can serve endpoints: {drivers} does not.",
+        "Attach a machine whose agent runs plain processes: mill compute attach",
     )
 
 

@@ -31,6 +31,9 @@ class NodeView:
     gpu_fractions: GpuFractions = "accounted"
     # Distributed jobs run there, over as many nodes of the compute as they need.
     gangs: bool = False
+    # Replicas and routers of endpoints run there.
+    services: bool = False
+    driver: str = ""
     # How people reach jobs there while they run: "exec", "ports".
     reached: frozenset[str] = frozenset()
     # What a job may ask of its driver there: KEY=VALUE, or KEY=* where any value will do.

@@ -37,7 +37,7 @@ def zones_of(
     for node in sorted(nodes, key=lambda node: (node.compute, node.name)):
         if node.compute_id not in found:
             key = (
-                node.site_id, node.containers, node.gpu_fractions, node.gangs, node.reached, node.trust,
+                node.site_id, node.containers, node.gpu_fractions, node.gangs, node.services, node.reached, node.trust,
                 tuple(volumes.get(node.compute_id, ())),
             )  # fmt: skip
             if key not in first:
@@ -82,6 +82,7 @@ def required(spec: JobSpec, shares: ProjectShares) -> frozenset[str]:
     wanted = [f"{key}={value}" for labels in (affinity, spec.node_selector) for key, value in labels.items()]
     wanted += [_option(key, value) for key, value in spec.options.items()]
     wanted += [_compute(spec.compute)] if spec.compute else []
+    wanted += [_site(spec.site_id)] if spec.site_id else []
     wanted += [_gpu_type(spec.gpu_type)] if spec.gpu_type else []
     wanted += [_gpu_memory(spec.min_gpu_memory_bytes)] if spec.min_gpu_memory_bytes else []
     return frozenset(wanted)
@@ -119,7 +120,7 @@ def plan_node(node: NodeView, zone: Zone, asked: Asked) -> Node:
         memory=node.memory_bytes,
         zone=zone.name,
         pool=node.labels.get(POOL_LABEL, ""),
-        offers=frozenset([*offers, *map(_compute, filter(None, (node.compute, node.elastic)))]),
+        offers=frozenset([*offers, _site(node.site_id), *map(_compute, filter(None, (node.compute, node.elastic)))]),
         up=node.connected and not node.revoked,
         open=node.is_open,
         elastic=node.elastic is not None,
@@ -136,6 +137,10 @@ def _option(key: str, value: str) -> str:
 
 def _compute(name: str) -> str:
     return f"compute {name}"
+
+
+def _site(site_id: str) -> str:
+    return f"site {site_id}"
 
 
 def _gpu_type(wanted: str) -> str:

@@ -1,8 +1,8 @@
 """Decides whether and when a job is retried after an attempt that did not succeed, with a sentence.
 
 An attempt lost through no fault of the job (its machine died, its placement expired, its engine evicted it) is always
-repeated and does not count as a retry. Failures of the job itself are retried only if the submitter asked for that kind
-of ending, up to the number of retries.
+repeated and does not count as a retry. A service is repeated for ever, ever more slowly. Failures of any other job
+itself are retried only if the submitter asked for that kind of ending, up to the number of retries.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 
 from millpond.errors import Invalid
 from millpond.model.job import Ending, Job
+from millpond.model.job_spec import JobKind
 from millpond.model.quantity import format_seconds
 
 # What `--retry-on` takes, beside exit statuses like 75.
@@ -20,10 +21,15 @@ KINDS = (Ending.EXIT, Ending.SIGNAL, Ending.OOM, Ending.TIMEOUT)
 # Too little memory is too little next time, and a time limit is there to be kept: both only when asked for.
 DEFAULT = (Ending.EXIT.value, Ending.SIGNAL.value)
 ANY = "any"
+# In the reason of every attempt that is followed by another.
+RETRYING = "; retrying"
 MAX_WAIT_SECONDS = 300
 MAX_EXIT_STATUS = 255
 # Machines that die one after the other, perhaps because of the job: the first time it is placed again at once.
 LOSS_SECONDS = 5
+# A service is tried again for ever: at once if it ran well before, then ever more slowly.
+SERVICE_SECONDS = 1
+SERVICE_WELL_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,9 @@ def after_ending(job: Job, ending: Ending, said: str, exit_code: int | None, now
     if ending.is_loss:
         wait = _doubled(LOSS_SECONDS, job.status.losses) if job.status.losses else 0
         return Again(_later(now, wait), counted=False, reason=f"{begin}{_when(wait)}")
+    if job.spec.kind is JobKind.SERVICE:
+        wait = 0 if _ran_well(job, now) else _doubled(SERVICE_SECONDS, job.status.retried)
+        return Again(_later(now, wait), counted=True, reason=f"{begin}{_when(wait)}")
     if not job.spec.retries or not _is_wanted(job, ending, exit_code):
         return Final(said)
     if job.status.retried >= job.spec.retries:
@@ -79,6 +88,12 @@ def after_ending(job: Job, ending: Ending, said: str, exit_code: int | None, now
     )
 
 
+def _ran_well(job: Job, now: datetime) -> bool:
+    started = job.status.started_at
+    is_first = not job.status.retried
+    return is_first or (started is not None and (now - started).total_seconds() >= SERVICE_WELL_SECONDS)
+
+
 def _is_wanted(job: Job, ending: Ending, exit_code: int | None) -> bool:
     return ending.value in job.spec.retry_on or (ending is Ending.EXIT and str(exit_code) in job.spec.retry_on)
 
@@ -93,4 +108,4 @@ def _later(now: datetime, seconds: int) -> datetime | None:
 
 
 def _when(seconds: int) -> str:
-    return f"; retrying in {format_seconds(seconds)}" if seconds else "; retrying"
+    return f"{RETRYING} in {format_seconds(seconds)}" if seconds else RETRYING

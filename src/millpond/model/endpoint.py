@@ -206,6 +206,22 @@ class EndpointRevision:
     reason: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class EndpointToken:
+    """What lets a program use one endpoint. The secret itself is kept nowhere."""
+
+    id: str
+    project_id: str
+    endpoint_id: str
+    name: str
+    created_by: str
+    created_at: datetime
+    expires_at: datetime
+    # Requests per minute; 0: as the endpoint says.
+    quota: int = 0
+    revoked_at: datetime | None = None
+
+
 class ReplicaState(Enum):
     STARTING = "starting"
     READY = "ready"
@@ -253,7 +269,8 @@ class Router:
     # Without tokens of replicas: those are added when it is told.
     config: Mapping[str, Any] = field(default_factory=dict)
     config_number: int = 0
-    ready: Mapping[str, Any] = field(default_factory=dict)
+    # Why it could not be started.
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

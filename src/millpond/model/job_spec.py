@@ -136,6 +136,19 @@ class JobStep:
 
 
 @dataclass(frozen=True, slots=True)
+class JobService:
+    """What the process of a service is told (docs/design/025): `role` is "replica" or "router".
+
+    `offline`: it goes on for as long as its agent does not hear from the server; its placement never runs out.
+    """
+
+    role: str
+    endpoint: str = ""
+    model: str = ""
+    offline: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Resources:
     """Zero CPU or memory means: no reservation, best effort. GPUs are whole hundredths."""
 
@@ -209,6 +222,9 @@ class JobSpec:
     pinned: bool = field(default=False, metadata=_UNPLACED)
     # Of a step of a flow.
     step: JobStep | None = field(default=None, metadata=_UNPLACED)
+    # Of a replica or router of endpoints; and the one site that it may run at, by id.
+    service: JobService | None = field(default=None, metadata=_UNPLACED)
+    site_id: Annotated[str, MaxLen(32)] | None = None
 
     @cached_property
     def resources(self) -> Resources:

@@ -14,6 +14,7 @@ from millpond.lake.renames import Summary
 from millpond.sealing import Seal
 from millpond.services.commits.packs.recent_places import RecentPlaces
 from millpond.services.commits.pages import PageCache
+from millpond.services.endpoints.loads import Loads
 from millpond.services.flows.library import ServerLibrary
 from millpond.services.jobs.recent_shares import RecentShares
 from millpond.services.jobs.tunnels import Tunnels
@@ -110,5 +111,7 @@ class Deps:
     recent_shares: RecentShares = field(default_factory=RecentShares)
     # Components that flows may use.
     library: ServerLibrary = field(default_factory=ServerLibrary)
+    # The load of endpoints over the last minutes.
+    loads: Loads = field(default_factory=Loads)
     # Seals the credentials of connections; its key lies in a file, never in the database.
     seal: Seal = field(default_factory=Seal.throwaway)

@@ -26,6 +26,9 @@ class Site(Response):
     address: str | None = None
     # How fast all that comes there and goes from there may be; null: without limit.
     limit: RateLimit | None = None
+    # Where routers of endpoints listen there; null: on their own machine only.
+    serving_host: str | None = None
+    serving_tls_cert: str | None = None
     # How long jobs go on there while their agent cannot reach the server; null: as for all sites.
     placement_seconds: int | None = None
     # Where agents and jobs of the site reach the lake; null: where everybody does.
@@ -41,10 +44,15 @@ class SiteCreate(Request):
 class SiteChange(Request):
     """What is left out stays. `address`: where agents of other sites fetch cached commits, as `host:port`; null:
     nowhere. `lake_endpoint`: where agents and jobs of the site reach the lake, as a URL; null: where everybody does.
+    `serving_host`: where routers of endpoints listen; null: on their own machine only. `serving_tls_cert` and
+    `serving_tls_key`: files on that machine, in PEM.
     """
 
     address: str | None = Field(default=None, max_length=300)
     lake_endpoint: str | None = Field(default=None, max_length=300)
+    serving_host: str | None = Field(default=None, max_length=200)
+    serving_tls_cert: str | None = Field(default=None, max_length=1000)
+    serving_tls_key: str | None = Field(default=None, max_length=1000)
 
 
 class SitePlacements(Request):

@@ -40,6 +40,7 @@ class Capabilities(Response):
     limits_enforced: bool
     gpu_fractions: Literal["none", "accounted", "enforced"] = "accounted"
     gangs: bool = False
+    services: bool = False
     ports: bool = False
     exec: bool = False
     # What a job may ask of the driver, each with the label by which nodes list what they offer of it; "": any value.

@@ -158,6 +158,20 @@ class DesiredMount(Response):
     read_only: bool = False
 
 
+class DesiredService(Response):
+    """Files of a replica or router, which the agent writes beside it, again whenever they change.
+
+    `token` is what a replica demands of whoever asks it, `config` what a router knows, as JSON. `host` is where a
+    router listens; the files of its certificate lie on the agent's machine.
+    """
+
+    token: str = ""
+    config: str = ""
+    host: str = "127.0.0.1"
+    tls_cert: str | None = None
+    tls_key: str | None = None
+
+
 class DesiredPlacement(WithSpec):
     """A job to run (or to stop). `token` is the job's own scoped token, told only to the agent that runs it."""
 
@@ -187,6 +201,7 @@ class DesiredPlacement(WithSpec):
     # Secrets for its environment, which no log may show; None for one that is gone: then it cannot start.
     secrets: dict[str, str | None] = {}
     mounts: list[DesiredMount] = []
+    service: DesiredService | None = None
     want: Literal["run", "stop"]
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from millpond.model.endpoint import ALL_TRAFFIC, MAX_REPLICAS, EndpointState, ReplicaState
+from millpond.model.quantity import DAY
 from millpond.wire.base import Request, Response, Time
 
 
@@ -29,6 +30,38 @@ class EndpointRollback(Request):
     """To the revision before, unless one is named."""
 
     to: Annotated[int, Field(ge=1)] | None = None
+
+
+class EndpointTokenCreate(Request):
+    """`quota` are requests per minute; 0: as the endpoint says."""
+
+    name: Annotated[str, Field(min_length=1, max_length=63)]
+    expires_seconds: Annotated[int, Field(ge=60, le=366 * DAY)] = 30 * DAY
+    quota: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+
+
+class EndpointToken(Response):
+    """`secret` is told once, when it is created."""
+
+    id: str
+    name: str
+    quota: int
+    created_by: str
+    created_at: Time
+    expires_at: Time
+    revoked_at: Time | None
+    secret: str | None = None
+
+
+class EndpointTokens(Response):
+    """Newest first."""
+
+    items: list[EndpointToken]
+
+
+class EndpointWhy(Response):
+    state: EndpointState
+    reasons: list[str]
 
 
 class ServedVersion(Response):

@@ -33,6 +33,7 @@ class Capabilities(Request):
     limits_enforced: bool = False
     gpu_fractions: Literal["none", "accounted", "enforced"] = "accounted"
     gangs: bool = False
+    services: bool = False
     ports: bool = False
     exec: bool = False
     # What a job may ask of the driver, each with the label by which nodes list what they offer of it; "": any value.
@@ -180,6 +181,13 @@ class RankSeen(Request):
     signal: int | None = None
 
 
+class ServiceSeen(Request):
+    """What the process of a service wrote about itself: once it is ready, and what it has counted."""
+
+    ready: dict[str, Any] | None = None
+    stats: dict[str, Any] | None = None
+
+
 class PlacementSeen(Request):
     id: str
     state: Literal["preparing", "running", "saving", "finished"]
@@ -206,6 +214,7 @@ class PlacementSeen(Request):
     # Of a distributed job: its processes, and the one whose failure ended all others.
     ranks: list[RankSeen] = []
     failed_rank: int | None = None
+    service: ServiceSeen | None = None
 
 
 class Observed(Request):

@@ -1888,6 +1888,67 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/endpoints/{endpoint}/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Endpoint Tokens */
+        get: operations["list_endpoint_tokens"];
+        put?: never;
+        /**
+         * Create Endpoint Token
+         * @description The answer holds the secret, which is shown once.
+         */
+        post: operations["create_endpoint_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/endpoints/{endpoint}/tokens/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke Endpoint Token
+         * @description By id or name. Routers refuse it from their next contact with the server on.
+         */
+        delete: operations["revoke_endpoint_token"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/endpoints/{endpoint}/why": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Why Endpoint
+         * @description Why it is in its state, has as many replicas, and what becomes of its canary.
+         */
+        get: operations["why_endpoint"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/flow-backfills": {
         parameters: {
             query?: never;
@@ -5222,6 +5283,11 @@ export interface components {
              */
             queues: boolean;
             /**
+             * Services
+             * @default false
+             */
+            services: boolean;
+            /**
              * Shared Trust
              * @default true
              */
@@ -5271,6 +5337,11 @@ export interface components {
              * @default false
              */
             queues: boolean;
+            /**
+             * Services
+             * @default false
+             */
+            services: boolean;
             /** Shared Trust */
             shared_trust: boolean;
         };
@@ -6218,6 +6289,9 @@ export interface components {
             secrets: {
                 [key: string]: string | null;
             };
+            service: components["schemas"]["DesiredService"] | null;
+            /** Site Id */
+            site_id: string | null;
             spec: components["schemas"]["JobSpec-Output"];
             step: components["schemas"]["JobStep-Output"] | null;
             /** Tags */
@@ -6269,6 +6343,34 @@ export interface components {
             gpu_indices: number[];
             /** Node */
             node: string;
+        };
+        /**
+         * DesiredService
+         * @description Files of a replica or router, which the agent writes beside it, again whenever they change.
+         *
+         *     `token` is what a replica demands of whoever asks it, `config` what a router knows, as JSON. `host` is where a
+         *     router listens; the files of its certificate lie on the agent's machine.
+         */
+        DesiredService: {
+            /**
+             * Config
+             * @default
+             */
+            config: string;
+            /**
+             * Host
+             * @default 127.0.0.1
+             */
+            host: string;
+            /** Tls Cert */
+            tls_cert?: string | null;
+            /** Tls Key */
+            tls_key?: string | null;
+            /**
+             * Token
+             * @default
+             */
+            token: string;
         };
         /**
          * DesiredTunnel
@@ -7050,6 +7152,60 @@ export interface components {
          * @enum {string}
          */
         EndpointState: "starting" | "ready" | "updating" | "degraded" | "failing" | "idle" | "deleting";
+        /**
+         * EndpointToken
+         * @description `secret` is told once, when it is created.
+         */
+        EndpointToken: {
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Expires At */
+            expires_at: string;
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Quota */
+            quota: number;
+            /** Revoked At */
+            revoked_at: string | null;
+            /** Secret */
+            secret?: string | null;
+        };
+        /**
+         * EndpointTokenCreate
+         * @description `quota` are requests per minute; 0: as the endpoint says.
+         */
+        EndpointTokenCreate: {
+            /**
+             * Expires Seconds
+             * @default 2592000
+             */
+            expires_seconds: number;
+            /** Name */
+            name: string;
+            /**
+             * Quota
+             * @default 0
+             */
+            quota: number;
+        };
+        /**
+         * EndpointTokens
+         * @description Newest first.
+         */
+        EndpointTokens: {
+            /** Items */
+            items: components["schemas"]["EndpointToken"][];
+        };
+        /** EndpointWhy */
+        EndpointWhy: {
+            /** Reasons */
+            reasons: string[];
+            state: components["schemas"]["EndpointState"];
+        };
         /** Eviction */
         Eviction: {
             /** At */
@@ -7933,8 +8089,11 @@ export interface components {
             secrets: {
                 [key: string]: string;
             };
+            service: components["schemas"]["JobService-Output"] | null;
             /** Signal */
             signal: number | null;
+            /** Site Id */
+            site_id: string | null;
             spec: components["schemas"]["JobSpec-Output"];
             /** Started At */
             started_at: string | null;
@@ -8115,6 +8274,9 @@ export interface components {
             secrets?: {
                 [key: string]: string;
             };
+            service?: components["schemas"]["JobService-Input"] | null;
+            /** Site Id */
+            site_id?: string | null;
             step?: components["schemas"]["JobStep-Input"] | null;
             /** Tags */
             tags?: {
@@ -8311,6 +8473,56 @@ export interface components {
             items: components["schemas"]["JobChanged"][];
         };
         /**
+         * JobService
+         * @description What the process of a service is told (docs/design/025): `role` is "replica" or "router".
+         *
+         *     `offline`: it goes on for as long as its agent does not hear from the server; its placement never runs out.
+         */
+        "JobService-Input": {
+            /**
+             * Endpoint
+             * @default
+             */
+            endpoint: string;
+            /**
+             * Model
+             * @default
+             */
+            model: string;
+            /**
+             * Offline
+             * @default true
+             */
+            offline: boolean;
+            /** Role */
+            role: string;
+        };
+        /**
+         * JobService
+         * @description What the process of a service is told (docs/design/025): `role` is "replica" or "router".
+         *
+         *     `offline`: it goes on for as long as its agent does not hear from the server; its placement never runs out.
+         */
+        "JobService-Output": {
+            /**
+             * Endpoint
+             * @default
+             */
+            endpoint: string;
+            /**
+             * Model
+             * @default
+             */
+            model: string;
+            /**
+             * Offline
+             * @default true
+             */
+            offline: boolean;
+            /** Role */
+            role: string;
+        };
+        /**
          * JobSpec
          * @description What the user asked for. It never changes after submission.
          */
@@ -8445,6 +8657,9 @@ export interface components {
             secrets?: {
                 [key: string]: string;
             };
+            service?: components["schemas"]["JobService-Input"] | null;
+            /** Site Id */
+            site_id?: string | null;
             step?: components["schemas"]["JobStep-Input"] | null;
             /** Tags */
             tags?: {
@@ -8591,6 +8806,9 @@ export interface components {
             secrets: {
                 [key: string]: string;
             };
+            service: components["schemas"]["JobService-Output"] | null;
+            /** Site Id */
+            site_id: string | null;
             step: components["schemas"]["JobStep-Output"] | null;
             /** Tags */
             tags: {
@@ -10223,6 +10441,7 @@ export interface components {
             ranks: components["schemas"]["RankSeen"][];
             /** Reason */
             reason?: ("stopped" | "cancelled" | "expired" | "terminated" | "not_started" | "out_of_memory" | "timeout" | "lost") | null;
+            service?: components["schemas"]["ServiceSeen"] | null;
             /** Signal */
             signal?: number | null;
             /** Started At */
@@ -11727,6 +11946,20 @@ export interface components {
             weight: number;
         };
         /**
+         * ServiceSeen
+         * @description What the process of a service wrote about itself: once it is ready, and what it has counted.
+         */
+        ServiceSeen: {
+            /** Ready */
+            ready?: {
+                [key: string]: unknown;
+            } | null;
+            /** Stats */
+            stats?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /**
          * Session
          * @description Who I am. `csrf` must come back in the header `X-Mill-CSRF` of every changing request made with the cookie.
          */
@@ -11859,6 +12092,10 @@ export interface components {
             name: string;
             /** Placement Seconds */
             placement_seconds?: number | null;
+            /** Serving Host */
+            serving_host?: string | null;
+            /** Serving Tls Cert */
+            serving_tls_cert?: string | null;
             /** Volumes */
             volumes: number;
             /** Warning */
@@ -11868,12 +12105,20 @@ export interface components {
          * SiteChange
          * @description What is left out stays. `address`: where agents of other sites fetch cached commits, as `host:port`; null:
          *     nowhere. `lake_endpoint`: where agents and jobs of the site reach the lake, as a URL; null: where everybody does.
+         *     `serving_host`: where routers of endpoints listen; null: on their own machine only. `serving_tls_cert` and
+         *     `serving_tls_key`: files on that machine, in PEM.
          */
         SiteChange: {
             /** Address */
             address?: string | null;
             /** Lake Endpoint */
             lake_endpoint?: string | null;
+            /** Serving Host */
+            serving_host?: string | null;
+            /** Serving Tls Cert */
+            serving_tls_cert?: string | null;
+            /** Serving Tls Key */
+            serving_tls_key?: string | null;
         };
         /** SiteCreate */
         SiteCreate: {
@@ -17559,6 +17804,141 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Endpoint"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_endpoint_tokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                endpoint: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndpointTokens"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_endpoint_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                endpoint: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EndpointTokenCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndpointToken"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_endpoint_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                endpoint: string;
+                /** @description The project's name. */
+                project: string;
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    why_endpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                endpoint: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndpointWhy"];
                 };
             };
             /** @description A problem */

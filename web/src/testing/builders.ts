@@ -54,6 +54,8 @@ export function aSpec(part: Partial<JobSpec> = {}): JobSpec {
     params: {},
     pinned: false,
     step: null,
+    service: null,
+    site_id: null,
     ...part,
   };
 }

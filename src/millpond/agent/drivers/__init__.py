@@ -90,6 +90,8 @@ class Capabilities:
     gpu_fractions: Literal["none", "accounted", "enforced"] = "accounted"
     # The processes of a distributed job start all or none, and reach each other.
     gangs: bool = False
+    # Replicas and routers of endpoints: they find their files, and what they tell of themselves is read.
+    services: bool = False
     # A port of a job can be reached, and a command run beside it.
     ports: bool = False
     exec: bool = False

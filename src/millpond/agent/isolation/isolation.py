@@ -20,6 +20,7 @@ from millpond.agent.isolation.outputs import take_back
 from millpond.agent.isolation.view import FileView, closed_above, programs, view_of
 from millpond.agent.keeper import confine
 from millpond.agent.prepare import WRITABLE
+from millpond.agent.service_folder import SERVICE, make_sockets
 from millpond.agent.spec import Spec, write_private
 from millpond.agent.state import placements_of
 from millpond.model.quantity import format_bytes
@@ -70,13 +71,15 @@ class Isolation:
         """Give the directories of a prepared placement to its account. The account, None for the agent's; and them."""
         self._check_mounts(spec)
         uid = self.accounts.of(spec.account) if self.accounts else None
-        own = [directory / name for name in (*WRITABLE, HOME)]
+        own = [directory / name for name in (*WRITABLE, HOME, *([SERVICE] if spec.asked.service else []))]
         (directory / HOME).mkdir(exist_ok=True)
         if uid is not None:
             for path in own:
                 _give(path, uid)
             if not self.views:
                 directory.chmod(0o711)
+        if spec.asked.service is not None:
+            own.append(make_sockets(directory, spec.account, uid))
         return uid, own
 
     def prepare(self, directory: Path, spec: Spec) -> None:

@@ -14,6 +14,7 @@ from millpond.errors import MillError, Unavailable, by_code
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_ports, tunnel_calls
 from millpond.services.jobs.job_ports import Opened
+from millpond.services.jobs.job_streams import StreamTarget
 from millpond.services.jobs.tunnels import Socket, Tunnel
 
 # What listens in the job may close a connection that rests; most do so after a minute at the earliest.
@@ -49,6 +50,22 @@ class Pipe:
         self._deps.tunnels.forget(self._tunnel)
 
 
+async def open_pipe(deps: Deps, target: StreamTarget) -> Pipe:
+    """Raises MillError where the agent does not come, or the job does not listen."""
+    tunnel = deps.tunnels.open(target.agent_id, target.wanted)
+    try:
+        await run_in_threadpool(tunnel_calls.call, deps, tunnel)
+        socket = await tunnel.agent()
+        first = await socket.receive()
+        if not isinstance(first, str):
+            raise Unavailable("The agent of the job disconnected.")
+        _check(first)
+    except BaseException:
+        deps.tunnels.forget(tunnel)
+        raise
+    return Pipe(deps, tunnel, socket)
+
+
 class Pipes:
     """Opens connections. One that is given back while both ends wait for a request is used for the next one."""
 
@@ -62,18 +79,7 @@ class Pipes:
         key = (opened, target.wanted.placement_id)
         if not fresh and (pipe := self._take(key)) is not None:
             return pipe
-        tunnel = self._deps.tunnels.open(target.agent_id, target.wanted)
-        try:
-            await run_in_threadpool(tunnel_calls.call, self._deps, tunnel)
-            socket = await tunnel.agent()
-            first = await socket.receive()
-            if not isinstance(first, str):
-                raise Unavailable("The agent of the job disconnected.")
-            _check(first)
-        except BaseException:
-            self._deps.tunnels.forget(tunnel)
-            raise
-        return Pipe(self._deps, tunnel, socket)
+        return await open_pipe(self._deps, target)
 
     def rest(self, opened: Opened, pipe: Pipe) -> None:
         pipe.rested_at = time.monotonic()

@@ -14,7 +14,8 @@ from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.api.preconditions import if_match_number
 from millpond.api.shapes import endpoints as shapes
 from millpond.errors import BadRequest
-from millpond.services.endpoints import endpoints
+from millpond.services.endpoints import endpoints, tokens
+from millpond.services.endpoints.why import why
 from millpond.wire import endpoints as wire
 from millpond.wire.base import Page
 
@@ -110,6 +111,36 @@ def promote_endpoint(endpoint: str, scope: Member, deps: DepsOf) -> wire.Endpoin
 def roll_back_endpoint(endpoint: str, body: wire.EndpointRollback, scope: Member, deps: DepsOf) -> wire.Endpoint:
     """Bring back the revision before this one, or the one named, as a new revision."""
     return shapes.endpoint(endpoints.roll_back(deps, scope.actor, scope.project, endpoint, to=body.to))
+
+
+@router.get(f"{_ENDPOINT}/why")
+def why_endpoint(endpoint: str, scope: Viewer, deps: DepsOf) -> wire.EndpointWhy:
+    """Why it is in its state, has as many replicas, and what becomes of its canary."""
+    found = why(deps, scope.project, endpoint)
+    return wire.EndpointWhy(state=found.state, reasons=list(found.reasons))
+
+
+@router.get(f"{_ENDPOINT}/tokens")
+def list_endpoint_tokens(endpoint: str, scope: Member, deps: DepsOf) -> wire.EndpointTokens:
+    found = tokens.list_tokens(deps, scope.actor, scope.project, endpoint)
+    return wire.EndpointTokens(items=[shapes.token(one) for one in found])
+
+
+@router.post(f"{_ENDPOINT}/tokens", status_code=201)
+def create_endpoint_token(
+    endpoint: str, body: wire.EndpointTokenCreate, scope: Member, deps: DepsOf
+) -> wire.EndpointToken:  # fmt: skip
+    """The answer holds the secret, which is shown once."""
+    made = tokens.create(
+        deps, scope.actor, scope.project, endpoint, name=body.name, seconds=body.expires_seconds, quota=body.quota
+    )
+    return shapes.token(made.token, made.secret)
+
+
+@router.delete(f"{_ENDPOINT}/tokens/{{token}}", status_code=204)
+def revoke_endpoint_token(endpoint: str, token: str, scope: Member, deps: DepsOf) -> None:
+    """By id or name. Routers refuse it from their next contact with the server on."""
+    tokens.revoke(deps, scope.actor, scope.project, endpoint, token)
 
 
 def _text(body: bytes) -> str:

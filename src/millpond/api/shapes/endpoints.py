@@ -47,6 +47,19 @@ def revision(value: model.EndpointRevision) -> wire.EndpointRevision:
     )
 
 
+def token(value: model.EndpointToken, secret: str | None = None) -> wire.EndpointToken:
+    return wire.EndpointToken(
+        id=value.id,
+        name=value.name,
+        quota=value.quota,
+        created_by=value.created_by,
+        created_at=value.created_at,
+        expires_at=value.expires_at,
+        revoked_at=value.revoked_at,
+        secret=secret,
+    )
+
+
 def _site(view: model.EndpointView, site: str) -> wire.EndpointSiteState:
     value = view.endpoint
     asked = entry_of(value.spec, site)

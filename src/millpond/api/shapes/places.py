@@ -33,7 +33,8 @@ def site(counts: SiteCounts, now: datetime) -> cache.Site:
         id=found.id, name=found.name, created_at=found.created_at, computes=counts.computes, volumes=counts.volumes,
         address=found.address, lake_endpoint=found.lake_endpoint,
         limit=rate_limits.RateLimit.model_validate(limit) if limit else None,
-        placement_seconds=found.placement_seconds,
+        placement_seconds=found.placement_seconds, serving_host=found.serving.host if found.serving else None,
+        serving_tls_cert=found.serving.tls_cert if found.serving else None,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Endpoints, their revisions, replicas, routers and tokens (docs/design/023)."""
+"""Endpoints, their revisions, replicas, routers and tokens (docs/design/025)."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ router = Table(
     Column("placement_id", String(32), nullable=True),
     Column("config", JSON, nullable=False),
     Column("config_number", Integer, nullable=False),
-    Column("ready", JSON, nullable=False),
+    Column("problem", Text, nullable=True),
     UniqueConstraint("project_id", "site_id", "http_port"),
 )
 
@@ -111,11 +111,13 @@ endpoint_token = Table(
     "endpoint_token",
     metadata,
     id_column(),
-    ref_column("endpoint_id", "endpoint.id", cascade=True),
+    ref_column("project_id", "project.id", cascade=True),
+    # No foreign key: tokens of an endpoint that is gone stay revoked, whatever else gets its name.
+    Column("endpoint_id", String(32), nullable=False, index=True),
     Column("name", String(63), nullable=False),
     Column("created_by", String(63), nullable=False),
     time_column("created_at"),
-    time_column("expires_at", nullable=True),
+    time_column("expires_at"),
     # Requests per minute; 0: as the endpoint says.
     Column("quota", Integer, nullable=False),
     time_column("revoked_at", nullable=True),

@@ -96,6 +96,11 @@ def promoted(endpoint: Endpoint) -> EndpointSpec:
     return replace(endpoint.spec, versions=(WeightedVersion(endpoint.spec.versions[-1].model),))
 
 
+def without_canary(endpoint: Endpoint) -> EndpointSpec:
+    """All traffic for the version beside the canary."""
+    return replace(endpoint.spec, versions=(WeightedVersion(endpoint.spec.versions[0].model),))
+
+
 def number_to_restore(endpoint: Endpoint, newest: EndpointRevision, to: int | None) -> int:
     """The revision that a rollback brings back: the one before, of a rollback the one before what that brought back."""
     number = (newest.restores or newest.number) - 1 if to is None else to

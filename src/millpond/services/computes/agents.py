@@ -32,6 +32,8 @@ from millpond.services.computes.desired import desired_placements
 from millpond.services.computes.joining import check_protocol
 from millpond.services.computes.presence import is_connected
 from millpond.services.deps import Deps
+from millpond.services.endpoints import service_reports
+from millpond.services.endpoints.service_reports import ServiceWord
 from millpond.services.jobs import job_changes, tunnel_calls
 from millpond.services.jobs.placements import leave_alone
 from millpond.services.lake import stores
@@ -61,6 +63,7 @@ def observe(deps: Deps, actor: Actor, observed: Observed) -> Agent:
     cache_reports.observe_fills(deps, agent, [fill for fill in observed.fills if fill.state != "ready"])
     stores.observe(deps, agent, {one.store: one.problem for one in observed.stores})
     _observe_placements(deps, agent, observed.placements, now)
+    service_reports.observe_services(deps, agent, _words(observed.placements), now)
     return agent
 
 
@@ -232,6 +235,10 @@ def _observe_placements(deps: Deps, agent: Agent, seen: Sequence[PlacementSeen],
         logger.info("job_changed job=%s state=%s", job.id, job.status.state.value)
     job_changes.announce(deps, changed)
     near_outputs.keep_near(deps, agent, changed, now)
+
+
+def _words(seen: Sequence[PlacementSeen]) -> dict[str, ServiceWord]:
+    return {one.id: ServiceWord(one.service.ready, one.service.stats) for one in seen if one.service is not None}
 
 
 def _is_as_known(placement: Placement, seen: PlacementSeen) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from sqlalchemy import Connection
 
@@ -16,10 +16,12 @@ from millpond.model.job_spec import JobMount
 from millpond.model.mount import SharedMount
 from millpond.model.names import CODE_DATASET, OUTPUT_DATASET
 from millpond.sealing import Seal
+from millpond.services.endpoints import service_files
+from millpond.services.endpoints.service_files import ServiceFiles
 from millpond.services.jobs.placements import secret_of
 from millpond.services.people import secrets
 from millpond.services.places import mounts
-from millpond.wire.desired import DesiredInput, DesiredMount, DesiredPlacement, DesiredRank
+from millpond.wire.desired import DesiredInput, DesiredMount, DesiredPlacement, DesiredRank, DesiredService
 
 # Where a job's own code lies is told by this, beside MILL_DATA_<DATASET> of its inputs.
 CODE_ENV = "MILL_CODE"
@@ -36,6 +38,7 @@ class Beside:
     mounts: Mapping[str, Mapping[str, SharedMount]]
     server_secret: bytes
     log_bytes: int
+    services: Mapping[str, ServiceFiles]
 
 
 def desired_placements(
@@ -54,7 +57,8 @@ def desired_placements(
     accounts = projects.accounts(tx, owners)
     given = secrets.values_of(tx, seal, list(known.values()))
     mounted = mounts.allowed_now(tx, list(known.values()))
-    beside = Beside(accounts, given, mounted, server_secret, log_bytes)
+    services = service_files.of_jobs(tx, known.values(), server_secret)
+    beside = Beside(accounts, given, mounted, server_secret, log_bytes, services)
     return [
         _desired(known[placement.job_id], placement, leased.get(placement.job_id, {}), beside)
         for placement in living
@@ -90,6 +94,7 @@ def _desired(job: Job, placement: Placement, leased: Mapping[str, LeasedCommit],
         log_bytes=beside.log_bytes,
         secrets=beside.secrets.get(job.id, {}),
         mounts=[_mount(one, beside.mounts[job.id].get(one.mount)) for one in job.spec.mounts],
+        service=DesiredService(**asdict(files)) if (files := beside.services.get(job.id)) else None,
         want="run" if job.status.stop_requested_at is None else "stop",
     )
 

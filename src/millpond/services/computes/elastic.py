@@ -142,6 +142,8 @@ def node_of(tx: Connection, value: ElasticCompute) -> NodeView:
         labels=spec.labels,
         containers=spec.driver == "podman",
         gangs=spec.driver == "process",
+        services=spec.driver == "process",
+        driver=spec.driver,
         reached=frozenset({"exec", "ports"}),
         elastic=value.name,
     )

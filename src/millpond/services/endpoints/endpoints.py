@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import endpoints, sites
+from millpond.db import endpoint_tokens, endpoints, sites
 from millpond.decide.endpoints.changes import (
     number_to_restore,
     promoted,
@@ -17,6 +17,7 @@ from millpond.decide.endpoints.changes import (
     sites_of,
     wanted_at_first,
     with_canary,
+    without_canary,
 )
 from millpond.errors import BadRequest, Conflict, NameTaken
 from millpond.model.endpoint import Endpoint, EndpointRevision, EndpointSpec, EndpointState, EndpointView
@@ -149,6 +150,11 @@ def roll_back(
     return _revise(deps, actor, project, written, "rollback", changed, restored=restored, reason=reason)
 
 
+def abandon_canary(deps: Deps, actor: Actor, project: Project, written: str, *, reason: str) -> EndpointView:
+    """All traffic for the version that the canary was to replace."""
+    return _revise(deps, actor, project, written, "rollback", lambda _, one: without_canary(one), reason=reason)
+
+
 def delete(deps: Deps, actor: Actor, project: Project, written: str) -> None:
     """Drain and stop its replicas; the record goes when they have ended. The jobs of its replicas stay."""
     access.require(actor, project, Role.MEMBER)
@@ -162,6 +168,7 @@ def delete(deps: Deps, actor: Actor, project: Project, written: str) -> None:
             reasons=(f"Deleted by {actor.name}.",),
         )  # fmt: skip
         endpoints.save(tx, after)
+        endpoint_tokens.revoke(tx, after.id, now)
         _record(tx, deps, actor, after, "endpoint.delete")
     _told(deps, after)
 
@@ -199,12 +206,19 @@ def _revise(
         after = replace(
             before, spec=spec, number=number, weights=weights, rollout=rollout_of(spec, now), changed_at=now,
             user_id=actor.user_id or before.user_id, wanted=wanted_at_first(before.wanted, places),
-            scale_reasons={}, reasons=(f"Revision {number}: {action} by {actor.name}.", *([reason] if reason else [])),
+            state=_changing(before.state), scale_reasons={},
+            reasons=(f"Revision {number}: {action} by {actor.name}.", *([reason] if reason else [])),
         )  # fmt: skip
         endpoints.save(tx, after)
         _record(tx, deps, actor, after, f"endpoint.{action}", revision=number)
     _told(deps, after)
     return get(deps, project, after.id)
+
+
+def _changing(state: EndpointState) -> EndpointState:
+    """Until the loop has looked: whoever waits for the change must not take the state before for the one after."""
+    is_serving = state in (EndpointState.READY, EndpointState.DEGRADED, EndpointState.UPDATING)
+    return EndpointState.UPDATING if is_serving else EndpointState.STARTING
 
 
 def _told(deps: Deps, endpoint: Endpoint) -> None:

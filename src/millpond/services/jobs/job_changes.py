@@ -67,6 +67,8 @@ def announce(deps: Deps, changed: Sequence[Job]) -> None:
         deps.events.wake("searches")
     if any(job.status.state.is_finished and job.spec.step for job in changed):
         deps.events.wake("flows")
+    if any(job.spec.service for job in changed):
+        deps.events.wake("endpoints")
 
 
 def publish(deps: Deps, job: Job) -> None:

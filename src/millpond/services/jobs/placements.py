@@ -37,6 +37,8 @@ logger = getLogger(__name__)
 _MARGIN_PART = 0.2
 _MARGIN_BOUNDS = (10.0, 120.0)
 _TOKENS_KEPT = timedelta(days=7)
+# Of services that go on while nobody hears of them: longer than any machine runs, and an Integer of every database.
+FOREVER_SECONDS = 1_000_000_000
 
 
 def secret_of(server_secret: bytes, placement_id: str) -> str:
@@ -89,8 +91,7 @@ def start(
     job = job_life.take_environment(job, build) if build else job
     found = job_data.bring(tx, job, volumes, now)
     cache_uses.count_placed(tx, job, found, now)
-    seconds = sites.placement_seconds(tx, compute.site_id) or deps.settings.placement_seconds
-    placement = _new_placement(chosen, job, agent_id, seconds, now)
+    placement = _new_placement(chosen, job, agent_id, _valid_seconds(deps, tx, job, compute), now)
     placements.insert(tx, placement)
     tokens.insert(tx, _new_token(placement, now), hash=hash_secret(secret_of(deps.secret, placement.id)))
     after = job_life.place(
@@ -134,17 +135,30 @@ def expire(deps: Deps, now: datetime) -> None:
 def leave_alone(tx: Connection, left: Iterable[Placement], why: Callable[[str], str], now: datetime) -> list[Job]:
     """Apply silence of an agent to the jobs of these placements; return those that changed.
 
-    `why` receives the time after which each has certainly expired. Sorted, so that two servers cannot deadlock.
+    `why` receives the time after which each has certainly expired. A service that never does is placed again at once: a
+    second copy of it does no harm. Sorted, so that two servers cannot deadlock.
     """
     changed: list[Job] = []
     for placement in sorted(left, key=lambda one: one.job_id):
         job = jobs.lock(tx, placement.job_id)
         if job is None or job.status.placement_id != placement.id:
             continue
+        if is_forever(placement):
+            changed.append(_replaced(tx, job, placement, now))
+            continue
         over_after = runs_out_after(placement.valid_seconds, placement.grace_seconds)
         after = job_life.leave_alone(job, why(format_seconds(over_after)))
         changed += [after] if job_changes.save(tx, job, after, now) else []
     return changed
+
+
+def _replaced(tx: Connection, job: Job, placement: Placement, now: datetime) -> Job:
+    """The job without a placement that nobody will hear of again, and that never runs out."""
+    lost = f"Compute {job.status.compute} no longer knows this service, or its credential was revoked"
+    placements.note_end(tx, placement.id, ending=Ending.LOST, problem=f"{lost}.", now=now)
+    after = job_life.run_out(job, lost, now)
+    job_changes.save(tx, job, after, now)
+    return after
 
 
 def forget_tokens(deps: Deps, now: datetime) -> int:
@@ -171,6 +185,17 @@ def _new_placement(chosen: Chosen, job: Job, agent_id: str, valid_seconds: int, 
         places=chosen.places if job.spec.processes else (),
         scores=tuple(asdict(one) for one in chosen.scores),
     )
+
+
+def _valid_seconds(deps: Deps, tx: Connection, job: Job, compute: Compute) -> int:
+    if job.spec.service and job.spec.service.offline:
+        return FOREVER_SECONDS
+    return sites.placement_seconds(tx, compute.site_id) or deps.settings.placement_seconds
+
+
+def is_forever(placement: Placement) -> bool:
+    """True if it never runs out: a second copy of what it runs does no harm."""
+    return placement.valid_seconds >= FOREVER_SECONDS
 
 
 def _new_token(placement: Placement, now: datetime) -> Token:

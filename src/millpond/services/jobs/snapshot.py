@@ -115,6 +115,8 @@ def _node_view(compute: Compute, node: Node, trusted: Trust, now: datetime) -> N
         containers=compute.can("containers"),
         gpu_fractions=gpu_fractions(compute),
         gangs=compute.can("gangs"),
+        services=compute.can("services"),
+        driver=compute.driver or "",
         reached=frozenset(way for way in WAYS if compute.can(way)),
         options=_options(compute, node),
         cordoned_by=_cordoned_by(compute),

@@ -55,6 +55,8 @@ def submit(deps: Deps, actor: Actor, project: Project, request: JobCreate) -> Jo
         )
     if request.spec.step is not None:
         raise Invalid("Steps of flows are created by the server only.", hint="Run a flow: mill flow run FILE")
+    if request.spec.service is not None:
+        raise Invalid("Services are created by the server only.", hint="Create an endpoint: mill endpoint create")
     return enqueue(deps, actor, project, request.spec, name=request.name)
 
 
@@ -139,7 +141,8 @@ def _inputs(tx: Connection, actor: Actor, project: Project, spec: JobSpec) -> tu
     found: dict[str, JobInput] = {}
     for asked in spec.inputs:
         item = _input(tx, actor, project, asked)
-        if spec.kind is JobKind.STEP:  # made by the server: it says how its inputs are called, and what part they are
+        # Made by the server: it says how its inputs are called, and what part they are.
+        if spec.kind in (JobKind.STEP, JobKind.SERVICE):
             item = replace(item, env=asked.env, path=asked.path, streamed=asked.streamed)
         other = found.get(item.env)
         if other is not None:

@@ -28,7 +28,7 @@ from millpond.services.deps import Deps
 from millpond.services.jobs import plan_input
 from millpond.services.jobs.jobs import find
 from millpond.services.jobs.loaded import WITH_WORDS, Loaded, load
-from millpond.services.jobs.placements import runs_out_after
+from millpond.services.jobs.placements import is_forever, runs_out_after
 from millpond.services.people import access
 
 # Rules about nodes: each is told what it lacks.
@@ -127,6 +127,11 @@ def _silence(deps: Deps, tx: Connection, job: Job) -> list[str]:
     if agent is None or agent.seen_at is None or is_connected(agent.seen_at, now):
         return []
     silent = (now - agent.seen_at).total_seconds()
+    if is_forever(placement):
+        return [
+            f"The agent of {agent.compute} has been silent for {format_seconds(silent)}; the service goes on there "
+            "and is not started elsewhere."
+        ]
     left = (
         runs_out_after(placement.valid_seconds, placement.grace_seconds) - (now - placement.renewed_at).total_seconds()
     )

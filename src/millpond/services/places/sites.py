@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -27,6 +28,9 @@ from millpond.services.people import access, audit
 # Long enough for an agent that waits for an answer to hear of the server in time; and so that a machine which is gone
 # for good does not keep its jobs for ever.
 PLACEMENT_SECONDS = (60, 30 * 86_400)
+
+
+_HOST = re.compile(r"[A-Za-z0-9.:_-]{1,200}")
 
 
 def create(deps: Deps, actor: Actor, name: str) -> SiteCounts:
@@ -78,7 +82,8 @@ def change(deps: Deps, actor: Actor, name: str, changes: Mapping[str, str | None
     """Set what `changes` names, to nothing for None; the rest stays.
 
     `address`: where agents of other sites reach the one that serves its volumes. `lake_endpoint`: where agents and jobs
-    of the site reach the lake; BadRequest if another lake is there.
+    of the site reach the lake; BadRequest if another lake is there. `serving_host`, `serving_tls_cert` and
+    `serving_tls_key`: where routers of endpoints listen, and their certificate.
     """
     values = dict(changes)
     if address := values.get("address"):
@@ -87,6 +92,7 @@ def change(deps: Deps, actor: Actor, name: str, changes: Mapping[str, str | None
     if endpoint := values.get("lake_endpoint"):
         values["lake_endpoint"] = endpoint = parse_endpoint(endpoint)
         warning = check_endpoint(deps, endpoint)
+    _check_serving(values)
     now = deps.clock.now()
     with deps.db.write() as tx:
         site = find(tx, name)
@@ -97,6 +103,18 @@ def change(deps: Deps, actor: Actor, name: str, changes: Mapping[str, str | None
         found = get(tx, name)
     deps.events.wake("agents")
     return ChangedSite(found, warning)
+
+
+def _check_serving(values: Mapping[str, str | None]) -> None:
+    host = values.get("serving_host")
+    if host and not _HOST.fullmatch(host):
+        raise BadRequest(f"{host!r} is not an address to listen at.", hint="Give a host name or an IP address.")
+    files = [values.get(key) for key in ("serving_tls_cert", "serving_tls_key")]
+    if any(files) and not all(one and one.startswith("/") and not set(one) & set(" \t\n") for one in files):
+        raise BadRequest(
+            "TLS needs two files, of the certificate and of its key, by absolute paths without spaces.",
+            hint="Give both --tls-cert and --tls-key.",
+        )
 
 
 def _address(text: str) -> str:

@@ -71,7 +71,8 @@ class PodmanDriver:
     def capabilities(self) -> Capabilities:
         plain, reached = self._plain.capabilities(), self._options.network == "host"
         # Ranks would each need a container of their own: none are started, and never outside of one.
-        return replace(plain, containers=True, default_image=self._options.image, ports=reached, gangs=False)
+        found = replace(plain, containers=True, default_image=self._options.image, ports=reached)
+        return replace(found, gangs=False, services=False)
 
     def nodes(self) -> Sequence[NodeFacts]:
         return self._plain.nodes()

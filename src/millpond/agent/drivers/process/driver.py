@@ -53,6 +53,7 @@ class ProcessDriver:
         limits = self._isolation.limits
         return Capabilities(
             gangs=True,
+            services=True,
             ports=True,
             exec=True,
             limits_enforced=limits is not None and limits.has_memory,

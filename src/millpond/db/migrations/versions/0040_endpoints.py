@@ -91,7 +91,7 @@ def upgrade() -> None:
         sa.Column("placement_id", sa.String(32), nullable=True),
         sa.Column("config", sa.JSON(), nullable=False),
         sa.Column("config_number", sa.Integer(), nullable=False),
-        sa.Column("ready", sa.JSON(), nullable=False),
+        sa.Column("problem", sa.Text(), nullable=True),
         sa.ForeignKeyConstraint(
             ["project_id"], ["project.id"], name=op.f("fk_router_project_id_project"), ondelete="CASCADE"
         ),
@@ -114,18 +114,20 @@ def upgrade() -> None:
     op.create_table(
         "endpoint_token",
         sa.Column("id", sa.String(32), nullable=False),
+        sa.Column("project_id", sa.String(32), nullable=False),
         sa.Column("endpoint_id", sa.String(32), nullable=False),
         sa.Column("name", sa.String(63), nullable=False),
         sa.Column("created_by", sa.String(63), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("expires_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("quota", sa.Integer(), nullable=False),
         sa.Column("revoked_at", sa.DateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(
-            ["endpoint_id"], ["endpoint.id"], name=op.f("fk_endpoint_token_endpoint_id_endpoint"), ondelete="CASCADE"
+            ["project_id"], ["project.id"], name=op.f("fk_endpoint_token_project_id_project"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_endpoint_token")),
     )
+    op.create_index(op.f("ix_endpoint_token_project_id"), "endpoint_token", ["project_id"])
     op.create_index(op.f("ix_endpoint_token_endpoint_id"), "endpoint_token", ["endpoint_id"])
     op.create_table(
         "signing_key",

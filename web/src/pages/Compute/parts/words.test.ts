@@ -20,10 +20,11 @@ it("says what a driver can do", () => {
     gpu_fractions: "none" as const,
     job_options: {},
     queues: false,
+    services: false,
   };
   const words = capabilityWords({ ...can, gangs: false, ports: false, exec: false, shared_trust: false });
   expect(words).toBe(
-    "runs images, python:3.12 by default · limits enforced · whole GPUs only · no distributed jobs · no terminals · no ports · projects isolated",
+    "runs images, python:3.12 by default · limits enforced · whole GPUs only · no distributed jobs · no endpoints · no terminals · no ports · projects isolated",
   );
 });
 

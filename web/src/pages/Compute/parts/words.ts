@@ -15,6 +15,7 @@ export function capabilityWords(can: Compute["capabilities"]): string {
       enforced: "parts of GPUs enforced",
     }[can.gpu_fractions],
     can.gangs ? "distributed jobs" : "no distributed jobs",
+    can.services ? "endpoints" : "no endpoints",
     can.exec ? "terminals" : "no terminals",
     can.ports ? "ports" : "no ports",
     can.shared_trust ? "shared trust: all projects use one account" : "projects isolated",

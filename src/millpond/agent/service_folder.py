@@ -1,0 +1,140 @@
+"""What a replica or router of endpoints finds beside it, and what it tells of itself (docs/design/025).
+
+`service/` of the placement belongs to the job: the agent writes into it by rename and never follows a link there.
+Sockets lie in a directory that all services of the project on this machine share, and nobody else enters.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from millpond.model.job_spec import JobService
+from millpond.wire.desired import DesiredService
+from millpond.wire.observed import ServiceSeen
+
+SERVICE = "service"
+SOCKETS = "sockets"
+TOKEN = "token"
+CONFIG = "router.json"
+READY = "ready.json"
+STATS = "stats.json"
+_CERT, _KEY = "tls.crt", "tls.key"
+# Of a Unix socket: the kernel takes 107 bytes.
+_LONGEST_PATH = 100
+_MOST_BYTES = 4 << 20
+
+
+def make(directory: Path, asked: DesiredService) -> None:
+    """The folder of a placement that is being prepared. OSError if the files of a certificate cannot be read."""
+    (directory / SERVICE).mkdir(mode=0o700)
+    write_files(directory, asked)
+    for name, source in ((_CERT, asked.tls_cert), (_KEY, asked.tls_key)):
+        if source is not None:
+            _write(directory / SERVICE / name, Path(source).read_text())
+
+
+def write_files(directory: Path, asked: DesiredService) -> None:
+    """Token and configuration as they are now; what has not changed is left alone."""
+    for name, text in ((TOKEN, asked.token), (CONFIG, asked.config)):
+        path = directory / SERVICE / name
+        if text and _read(path) != text.encode():
+            _write(path, text)
+
+
+def sockets_of(directory: Path, account: int) -> Path:
+    """The directory that the services of a project on this machine share. `directory` is a placement's."""
+    return directory.parents[1] / SOCKETS / str(account)
+
+
+def make_sockets(directory: Path, account: int, uid: int | None) -> Path:
+    """That directory, for this account to enter alone."""
+    path = sockets_of(directory, account)
+    path.parent.mkdir(mode=0o711, exist_ok=True)
+    path.parent.chmod(0o711)
+    path.mkdir(mode=0o700, exist_ok=True)
+    if uid is not None:
+        os.chown(path, uid, uid)
+    return path
+
+
+def variables(service: JobService, asked: DesiredService, directory: Path, account: int) -> dict[str, str]:
+    """Where its files lie, and for the command line: how a replica listens, and a router's certificate."""
+    folder = directory / SERVICE
+    found = {"MILL_SERVICE": str(folder), "MILL_SERVICE_MODEL": service.model, "MILL_SERVICE_HOST": asked.host}
+    found["MILL_SERVICE_LISTEN"] = _listen(sockets_of(directory, account) / directory.name)
+    found["MILL_SERVICE_TLS"] = f"--tls-cert {folder / _CERT} --tls-key {folder / _KEY}" if asked.tls_cert else ""
+    return found
+
+
+def seen(directory: Path) -> ServiceSeen:
+    """What its process has written so far. What is no JSON object, or too long, is as good as nothing."""
+    return ServiceSeen(ready=_document(directory / SERVICE / READY), stats=_document(directory / SERVICE / STATS))
+
+
+def marks(directory: Path) -> tuple[object, ...]:
+    """Differs when there is something new to read."""
+    return tuple(_mark(directory / SERVICE / name) for name in (READY, STATS))
+
+
+def forget(directory: Path, account: int) -> None:
+    """Remove the sockets that the placement left."""
+    for path in sockets_of(directory, account).glob(f"{directory.name}*"):
+        path.unlink(missing_ok=True)
+
+
+def _listen(socket: Path) -> str:
+    """By a Unix socket, unless its path is too long or could not stand on a command line."""
+    path = str(socket.with_suffix(".http"))
+    is_usable = len(os.fsencode(path)) <= _LONGEST_PATH and shutil.which("sh") and not set(path) & set(" \t\n*?[")
+    if not is_usable:
+        return "--host 127.0.0.1 --http-port 0 --grpc-port 0"
+    return f"--listen-unix {path} --grpc-unix {socket.with_suffix('.grpc')}"
+
+
+def _write(path: Path, text: str) -> None:
+    """By rename, for the owner of the folder to read."""
+    owner = path.parent.stat()
+    temporary = path.with_name(f".{path.name}.new")
+    temporary.unlink(missing_ok=True)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with open(descriptor, "w") as file:
+        file.write(text)
+        if owner.st_uid != os.geteuid():
+            os.fchown(descriptor, owner.st_uid, owner.st_gid)
+    temporary.replace(path)
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        return file.read(_MOST_BYTES + 1)
+
+
+def _document(path: Path) -> dict[str, Any] | None:
+    content = _read(path)
+    if content is None or len(content) > _MOST_BYTES:
+        return None
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    return dict(found) if isinstance(found, Mapping) else None
+
+
+def _mark(path: Path) -> object:
+    try:
+        status = path.lstat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_size

@@ -1,0 +1,84 @@
+"""What a router is told: its endpoints, who serves them and with which shares (docs/design/025)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from millpond.decide.endpoints.weights import Version, served_weights
+from millpond.model.endpoint import Endpoint, EndpointSite, Replica, ReplicaState, Router
+
+SCHEMA = "millpond.router/1"
+# How long requests wait for a replica: one that is replaced, or the first one after none.
+_REPLACED_SECONDS, _COLD_SECONDS, _HELD_REQUESTS = 30, 300, 1000
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedEndpoint:
+    """An endpoint at the router's site, its replicas there, and how many of each version there should be."""
+
+    endpoint: Endpoint
+    site: EndpointSite
+    replicas: Sequence[Replica]
+    wanted: Mapping[Version, int]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRules:
+    """Keys that sign tokens of endpoints, as their public halves, and tokens that are taken back."""
+
+    keys: Mapping[str, str]
+    revoked: Sequence[str] = ()
+
+
+def router_config(project: str, router: Router, routed: Sequence[RoutedEndpoint], rules: TokenRules) -> dict[str, Any]:
+    """Without the number of the configuration and the tokens of replicas."""
+    return {
+        "schema": SCHEMA,
+        "project": project,
+        "site": router.site,
+        "keys": [{"id": key, "ed25519": public} for key, public in sorted(rules.keys.items())],
+        "revoked": sorted(rules.revoked),
+        "endpoints": [_endpoint(one) for one in sorted(routed, key=lambda one: one.endpoint.name)],
+    }
+
+
+def _endpoint(one: RoutedEndpoint) -> dict[str, Any]:
+    endpoint, spec = one.endpoint, one.endpoint.spec
+    asked = {(version.name, version.number): weight
+             for version, weight in zip(spec.versions, endpoint.weights, strict=True)}  # fmt: skip
+    shadow = (spec.shadow.name, spec.shadow.number) if spec.shadow else None
+    serving = [replica for replica in one.replicas if (replica.model, replica.version) != shadow or shadow in asked]
+    shares = served_weights(asked, one.wanted, serving)
+    found: dict[str, Any] = {
+        "name": endpoint.name,
+        "id": endpoint.id,
+        "public": spec.access.public,
+        "token_quota_per_min": spec.access.token_quota_per_min or None,
+        "versions": [
+            {"model": model, "version": number, "weight": weight} for (model, number), weight in sorted(shares.items())
+        ],
+        "replicas": [_replica(replica) for replica in one.replicas if replica.ready.get("http")],
+        "hold": {
+            "seconds": _COLD_SECONDS if one.site.min == 0 else _REPLACED_SECONDS,
+            "requests": _HELD_REQUESTS,
+        },
+        "log": {"level": spec.log.level.value, "sample": spec.log.sample, "redact": list(spec.log.redact)},
+    }
+    if spec.shadow is not None:
+        found["shadow"] = {
+            "model": spec.shadow.name, "version": spec.shadow.number, "percent": spec.shadow.percent,
+        }  # fmt: skip
+    return found
+
+
+def _replica(one: Replica) -> dict[str, Any]:
+    return {
+        "id": one.placement_id,
+        "model": one.model,
+        "version": one.version,
+        "http": one.ready.get("http"),
+        "grpc": one.ready.get("grpc"),
+        "state": "ready" if one.state is ReplicaState.READY else "draining",
+    }

@@ -1,0 +1,225 @@
+"""Advances endpoints: observe replicas → scale, roll out → start and drain replicas → tell routers (docs/design/025).
+
+What is decided outside a transaction is written only if the endpoint has the revision it was decided on; a replica's
+row comes with its job, in one transaction. So servers may do this at the same time, and die at any moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from logging import getLogger
+
+from sqlalchemy import Connection
+
+from millpond.db import computes, endpoints, jobs, projects, replicas, sites
+from millpond.decide.endpoints.changes import sites_of
+from millpond.decide.endpoints.replicas import ReplicaKind, plan_replicas
+from millpond.decide.endpoints.states import observed, state_of
+from millpond.errors import MillError, NotReady
+from millpond.model.endpoint import Endpoint, EndpointSite, EndpointState, Replica, ReplicaState
+from millpond.model.ids import new_id
+from millpond.model.job import Job
+from millpond.model.people import Project
+from millpond.model.run import Run
+from millpond.model.volume import Site
+from millpond.services.deps import Deps
+from millpond.services.endpoints import acting, adjusting, routing, service_jobs, stopping
+from millpond.services.endpoints.endpoints import announce
+from millpond.services.endpoints.wanted import Wanted, wanted_kinds
+from millpond.services.jobs import submit
+
+logger = getLogger(__name__)
+
+# A replica that is to go is stopped once its router has had time to hear of it.
+DRAIN_NOTICE = timedelta(seconds=3)
+_KEPT = timedelta(hours=1)
+
+
+class _Stale(Exception):
+    """Somebody else changed the endpoint meanwhile: the next round looks again."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    site: Site
+    asked: EndpointSite
+    kind: ReplicaKind
+
+
+def advance_all(deps: Deps, now: datetime) -> None:
+    """One round of every project that has endpoints or routers. One that raises holds no other back."""
+    with deps.db.read() as tx:
+        waiting = {one.project_id for one in endpoints.all_of(tx)} | {one.project_id for one in replicas.routers(tx)}
+    for project_id in sorted(waiting):
+        try:
+            _advance_project(deps, project_id, now)
+        except Exception:  # the edge of a project: the others go on
+            logger.exception("endpoints_failed project=%s", project_id)
+
+
+def _advance_project(deps: Deps, project_id: str, now: datetime) -> None:
+    with deps.db.read() as tx:
+        project = projects.get(tx, project_id)
+        known = endpoints.all_of(tx, project_id)
+    if project is None:
+        return
+    for endpoint in known:
+        try:
+            advance(deps, project, endpoint, now)
+        except _Stale:
+            continue
+        except Exception:
+            logger.exception("endpoint_failed endpoint=%s", endpoint.id)
+    routing.advance(deps, project, now)
+
+
+def advance(deps: Deps, project: Project, endpoint: Endpoint, now: datetime) -> None:
+    with deps.db.read() as tx:
+        before = replicas.living(tx, [endpoint.id])
+        known = jobs.by_ids(tx, {one.job_id for one in before})
+        told = replicas.reports(tx, {job.status.placement_id or "" for job in known.values()})
+        places = sites_of(endpoint.spec, sites.all_of(tx)) if endpoint.deleted_at is None else []
+        routers = routing.standing(tx, endpoint, {site.id for site, _ in places})
+    seen = [_observed(one, known.get(one.job_id), told, now) for one in before]
+    adjusted = _adjusted(deps, project, endpoint, places, seen, routers.stats, now)
+    if adjusted is None:
+        return  # there is a new revision: the next round is for that
+    wanted = wanted_kinds(adjusted, places)
+    starts, seen = _planned(wanted, places, seen, now)
+    if seen != before or adjusted != endpoint:
+        endpoint = _write(deps, adjusted, before, seen, now)
+    stopping.stop_drained(deps, project, seen, now - DRAIN_NOTICE)
+    endpoint, refused = _start(deps, project, endpoint, starts, routers.computes)
+    state, reasons = state_of(endpoint, wanted, seen, [*routers.problems, *refused], routers.waiting)
+    _write_state(deps, endpoint, state, reasons)
+    if endpoint.deleted_at is not None and all(one.state is ReplicaState.ENDED for one in seen):
+        _remove(deps, endpoint)
+
+
+def _adjusted(
+    deps: Deps, project: Project, endpoint: Endpoint, places: Sequence[tuple[Site, EndpointSite]],
+    seen: Sequence[Replica], stats: Mapping[str, Mapping[str, object] | None], now: datetime,
+) -> Endpoint | None:  # fmt: skip
+    """With the replicas and shares that its load asks for; None if its rollout made a new revision."""
+    if endpoint.deleted_at is not None:
+        return endpoint
+    counts = adjusting.counted(stats, endpoint)
+    scaled = adjusting.scaled(deps, endpoint, places, seen, counts, now)
+    return adjusting.rolled_out(deps, project, scaled, counts, now)
+
+
+def _observed(
+    replica: Replica, job: Job | None, told: Mapping[str, replicas.ServiceReport], now: datetime
+) -> Replica:  # fmt: skip
+    report = told.get(job.status.placement_id or "") if job else None
+    return observed(replica, job, report.ready if report else None, now)
+
+
+def _planned(
+    wanted: Wanted, places: Sequence[tuple[Site, EndpointSite]], seen: Sequence[Replica], now: datetime
+) -> tuple[list[_Start], list[Replica]]:
+    """What to start, and the replicas with those draining that are to go."""
+    starts: list[_Start] = []
+    drained: set[str] = set()
+    known = {site.name for site, _ in places}
+    for site, asked in places:
+        plan = plan_replicas(wanted[site.name], [one for one in seen if one.site == site.name])
+        starts += [_Start(site, asked, kind) for kind in plan.start]
+        drained |= set(plan.drain)
+    living = (ReplicaState.STARTING, ReplicaState.READY)
+    drained |= {one.id for one in seen if one.site not in known and one.state in living}
+    return starts, [
+        replace(one, state=ReplicaState.DRAINING, draining_at=now) if one.id in drained else one for one in seen
+    ]
+
+
+def _write(
+    deps: Deps, endpoint: Endpoint, before: Sequence[Replica], after: Sequence[Replica], now: datetime
+) -> Endpoint:
+    """The endpoint as it is stored then, with its replicas."""
+    with deps.db.write() as tx:
+        _locked(tx, endpoint)
+        for old, new in zip(before, after, strict=True):
+            if old != new:
+                replicas.save(tx, new)
+        replicas.forget_ended(tx, endpoint.id, now - _KEPT)
+        endpoints.save(tx, endpoint)
+    announce(deps, endpoint)
+    return replace(endpoint, revision=endpoint.revision + 1)
+
+
+def _write_state(deps: Deps, endpoint: Endpoint, state: EndpointState, reasons: tuple[str, ...]) -> None:
+    after = replace(endpoint, state=state, reasons=reasons)
+    if after == endpoint:
+        return
+    with deps.db.write() as tx:
+        _locked(tx, endpoint)
+        endpoints.save(tx, after)
+    announce(deps, after)
+    if state is not endpoint.state:
+        logger.info("endpoint_changed endpoint=%s state=%s reason=%s", after.id, state.value, reasons[0])
+
+
+def _remove(deps: Deps, endpoint: Endpoint) -> None:
+    with deps.db.write() as tx:
+        endpoints.delete(tx, endpoint.id)
+    announce(deps, endpoint)
+
+
+def _locked(tx: Connection, endpoint: Endpoint) -> Endpoint:
+    """_Stale if somebody else changed it: then nothing is written."""
+    current = endpoints.lock(tx, endpoint.id)
+    if current is None or current.revision != endpoint.revision:
+        raise _Stale
+    return current
+
+
+def _start(
+    deps: Deps, project: Project, endpoint: Endpoint, starts: Sequence[_Start], routed: Mapping[str, str | None]
+) -> tuple[Endpoint, list[str]]:  # fmt: skip
+    """The endpoint with its revision after that, and why some replicas could not be started."""
+    refused: list[str] = []
+    for start in starts:
+        try:
+            compute = _beside_router(deps, start.site, routed)
+            endpoint = _submit(deps, project, endpoint, start, compute)
+        except MillError as error:
+            hint = f" {error.hint}" if error.hint else ""
+            refused.append(f"Cannot start a replica at {start.site.name}: {error.message}{hint}")
+    return endpoint, list(dict.fromkeys(refused))
+
+
+def _beside_router(deps: Deps, site: Site, routed: Mapping[str, str | None]) -> str | None:
+    """The compute that replicas must run on, because their router reaches them there alone; None where there is but
+    one. NotReady until the router has a place."""
+    with deps.db.read() as tx:
+        able = [one for one in computes.all_computes(tx) if one.site_id == site.id and one.can("services")]
+    if len(able) <= 1:
+        return None
+    compute = routed.get(site.name)
+    if compute is None:
+        raise NotReady("its router has no place yet.")
+    return compute
+
+
+def _submit(deps: Deps, project: Project, endpoint: Endpoint, start: _Start, compute: str | None) -> Endpoint:
+    """Start a replica; the endpoint with its next revision, so that no other server starts the same one."""
+
+    def take(tx: Connection, job: Job, run: Run) -> None:
+        endpoints.save(tx, _locked(tx, endpoint))
+        replicas.insert(
+            tx,
+            Replica(
+                id=new_id(), endpoint_id=endpoint.id, site_id=start.site.id, site=start.site.name,
+                model=start.kind.model, version=start.kind.version, shape=start.kind.shape, job_id=job.id,
+                created_at=job.queued_at,
+            ),
+        )  # fmt: skip
+
+    actor = acting.actor_of(deps, endpoint, project)
+    name, spec = service_jobs.replica_job(deps, project, endpoint, start.site, start.asked, start.kind)
+    spec = replace(spec, compute=compute)
+    submit.enqueue(deps, actor, project, spec, name=name, also=take)
+    return replace(endpoint, revision=endpoint.revision + 1)

@@ -1,0 +1,188 @@
+"""Routers: one job for each project, site and set of ports, which is told who serves what."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from logging import getLogger
+from typing import Any
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
+
+from millpond.db import endpoint_tokens, endpoints, jobs, replicas, sites
+from millpond.decide.endpoints.changes import sites_of
+from millpond.decide.endpoints.config import RoutedEndpoint, TokenRules, router_config
+from millpond.decide.endpoints.replicas import ReplicaKind
+from millpond.decide.endpoints.states import failure_of
+from millpond.decide.endpoints.weights import Version
+from millpond.errors import MillError
+from millpond.model.endpoint import Endpoint, EndpointPorts, EndpointSite, Offline, Packages, Replica, Router
+from millpond.model.ids import new_id
+from millpond.model.job import Job, JobState
+from millpond.model.people import Project
+from millpond.model.run import Run
+from millpond.model.volume import Site
+from millpond.services.deps import Deps
+from millpond.services.endpoints import acting, service_jobs, stopping, tokens
+from millpond.services.endpoints.wanted import wanted_kinds
+from millpond.services.jobs import submit
+
+logger = getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RoutersStanding:
+    """How many of an endpoint's routers take no requests yet, and why not, where something went wrong."""
+
+    waiting: int
+    problems: tuple[str, ...] = ()
+    # What the routers counted, by the names of sites.
+    stats: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
+    # Where each is, or is to be, by the names of sites; None while it is placed nowhere.
+    computes: Mapping[str, str | None] = field(default_factory=dict)
+
+
+_Place = tuple[str, EndpointPorts]
+
+
+class _Stale(Exception):
+    """Another server gave the router a job first."""
+
+
+def advance(deps: Deps, project: Project, now: datetime) -> None:
+    """Routers where endpoints are, each with a job and the newest configuration; those that nobody needs go."""
+    with deps.db.read() as tx:
+        living = [one for one in endpoints.all_of(tx, project.id) if one.deleted_at is None]
+        places = sites.all_of(tx)
+        known = {(one.site_id, one.ports): one for one in replicas.routers(tx, project.id)}
+        here = replicas.living(tx, [one.id for one in living])
+        told = jobs.by_ids(tx, {one.job_id for one in known.values() if one.job_id})
+        rules = TokenRules(endpoint_tokens.public_keys(tx), endpoint_tokens.revoked(tx, project.id, now))
+    if living and not rules.keys:
+        tokens.signing_key(deps)  # before the first token: a router knows the key when it is shown one
+    needed: dict[_Place, list[tuple[Endpoint, Site, EndpointSite]]] = {}
+    for endpoint in living:
+        for site, asked in sites_of(endpoint.spec, places):
+            needed.setdefault((site.id, endpoint.spec.ports), []).append((endpoint, site, asked))
+    for place, served in sorted(needed.items(), key=lambda one: (one[0][0], one[0][1].http)):
+        router = known.get(place) or _make(deps, project, served[0][1], place[1])
+        if router is None:
+            continue
+        _configure(deps, project, router, served, here, rules)
+        job = told.get(router.job_id or "")
+        if job is None or job.status.state.is_finished:
+            _start(deps, project, router, served)
+        elif job.spec.tags.get(service_jobs.LISTENS) != service_jobs.listening(served[0][1]):
+            stopping.stop(deps, project, [job.id], "Its site has another address for routers now.")
+    for place, router in known.items():
+        if place not in needed:
+            _remove(deps, project, router)
+
+
+def standing(tx: Connection, endpoint: Endpoint, site_ids: Collection[str]) -> RoutersStanding:
+    """How the routers of an endpoint's sites stand, for people."""
+    mine = {
+        one.site_id: one
+        for one in replicas.routers(tx, endpoint.project_id)
+        if one.ports == endpoint.spec.ports and one.site_id in site_ids
+    }
+    known = jobs.by_ids(tx, {one.job_id for one in mine.values() if one.job_id})
+    told = replicas.reports(tx, {job.status.placement_id or "" for job in known.values()})
+    waiting, problems = len(site_ids) - len(mine), []
+    stats: dict[str, Mapping[str, Any] | None] = {}
+    for router in mine.values():
+        job = known.get(router.job_id or "")
+        report = told.get(job.status.placement_id or "") if job else None
+        if job is not None and job.status.state is JobState.RUNNING and report is not None and report.stats is not None:
+            stats[router.site] = report.stats
+            continue
+        waiting += 1
+        failed = failure_of(job) if job else None
+        problems += [router.problem] if router.problem else []
+        problems += [f"Router at {router.site}: {failed}"] if failed else []
+    computes = {one.site: job.status.compute for one in mine.values() if (job := known.get(one.job_id or ""))}
+    return RoutersStanding(waiting, tuple(problems), stats, computes)
+
+
+def _make(deps: Deps, project: Project, site: Site, ports: EndpointPorts) -> Router | None:
+    router = Router(id=new_id(), project_id=project.id, site_id=site.id, site=site.name, ports=ports)
+    try:
+        with deps.db.write() as tx:
+            replicas.insert_router(tx, router)
+    except IntegrityError:
+        return None  # another server was faster
+    return router
+
+
+def _configure(
+    deps: Deps, project: Project, router: Router, served: Sequence[tuple[Endpoint, Site, EndpointSite]],
+    here: Sequence[Replica], rules: TokenRules,
+) -> None:  # fmt: skip
+    routed = [
+        RoutedEndpoint(
+            endpoint,
+            asked,
+            [one for one in here if one.endpoint_id == endpoint.id and one.site_id == site.id],
+            _versions(wanted_kinds(endpoint, [(site, asked)])[site.name]),
+        )
+        for endpoint, site, asked in served
+    ]
+    config = router_config(project.name, router, routed, rules)
+    if config == router.config:
+        return
+    with deps.db.write() as tx:
+        current = replicas.lock_router(tx, router.id)
+        if current is None or current.config_number != router.config_number:
+            return  # another server's is as new as this one, or newer
+        replicas.save_router(tx, replace(current, config=config, config_number=current.config_number + 1))
+    deps.events.wake("agents")
+
+
+def _versions(kinds: Mapping[ReplicaKind, int]) -> dict[Version, int]:
+    found: dict[Version, int] = {}
+    for kind, count in kinds.items():
+        found[kind.model, kind.version] = found.get((kind.model, kind.version), 0) + count
+    return found
+
+
+def _start(deps: Deps, project: Project, router: Router, served: Sequence[tuple[Endpoint, Site, EndpointSite]]) -> None:
+    def take(tx: Connection, job: Job, run: Run) -> None:
+        current = replicas.lock_router(tx, router.id)
+        if current is None or current.job_id != router.job_id:
+            raise _Stale
+        replicas.save_router(tx, replace(current, job_id=job.id, problem=None))
+
+    endpoint = served[0][0]
+    offline = any(asked.offline is Offline.SERVE for _, _, asked in served)
+    builds = all(one.spec.environment is Packages.AUTO for one, _, _ in served)
+    try:
+        actor = acting.actor_of(deps, endpoint, project)
+        name, spec = service_jobs.router_job(
+            deps, project, router, served[0][1], offline=offline, builds=builds, author=endpoint.created_by
+        )
+        submit.enqueue(deps, actor, project, spec, name=name, also=take)
+    except _Stale:
+        return
+    except MillError as error:
+        _note_problem(
+            deps, router, f"Cannot start the router at {router.site}: {error.message} {error.hint or ''}".rstrip()
+        )
+
+
+def _note_problem(deps: Deps, router: Router, problem: str) -> None:
+    if router.problem == problem:
+        return
+    logger.warning("router_refused router=%s reason=%s", router.id, problem)
+    with deps.db.write() as tx:
+        current = replicas.lock_router(tx, router.id)
+        if current is not None:
+            replicas.save_router(tx, replace(current, problem=problem))
+
+
+def _remove(deps: Deps, project: Project, router: Router) -> None:
+    if router.job_id is not None:
+        stopping.stop(deps, project, [router.job_id], "No endpoint uses this router now.")
+    with deps.db.write() as tx:
+        replicas.delete_router(tx, router.id)

@@ -1,0 +1,28 @@
+"""Which replicas an endpoint should have, by site."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from millpond.decide.endpoints.replicas import ReplicaKind, divided
+from millpond.model.endpoint import Endpoint, EndpointSite
+from millpond.model.volume import Site
+from millpond.services.endpoints import service_jobs
+
+Wanted: TypeAlias = Mapping[str, Mapping[ReplicaKind, int]]
+
+
+def wanted_kinds(endpoint: Endpoint, places: Sequence[tuple[Site, EndpointSite]]) -> Wanted:
+    """Kinds of replicas by the names of sites: versions by their share of requests, and one for the shadow."""
+    found: dict[str, dict[ReplicaKind, int]] = {}
+    spec = endpoint.spec
+    for site, asked in places:
+        count = endpoint.wanted.get(site.name, 0)
+        kinds = [service_jobs.kind_for(spec, asked, one.name, one.number) for one in spec.versions]
+        here = dict(zip(kinds, divided(count, endpoint.weights), strict=True))
+        if spec.shadow is not None and count:
+            kind = service_jobs.kind_for(spec, asked, spec.shadow.name, spec.shadow.number)
+            here[kind] = max(1, here.get(kind, 0))
+        found[site.name] = {kind: number for kind, number in here.items() if number}
+    return found

@@ -1,0 +1,49 @@
+"""Why an endpoint is as it is: its state, what scaled it, how far its canary is, and what its replicas wait for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from millpond.db import endpoints as rows
+from millpond.model.endpoint import Endpoint, EndpointState, ReplicaState, Rollout
+from millpond.model.people import Project
+from millpond.model.quantity import format_count, format_seconds
+from millpond.services.deps import Deps
+from millpond.services.endpoints.endpoints import find
+from millpond.services.endpoints.views import views
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointWhy:
+    state: EndpointState
+    reasons: tuple[str, ...]
+
+
+def why(deps: Deps, project: Project, written: str) -> EndpointWhy:
+    with deps.db.read() as tx:
+        endpoint = find(tx, project, written)
+        view = views(tx, [endpoint])[0]
+        newest = rows.get_revision(tx, endpoint.id, endpoint.number)
+    reasons = list(endpoint.reasons)
+    for site, count in sorted(endpoint.wanted.items()):
+        said = endpoint.scale_reasons.get(site)
+        reasons += [f"{site}: {format_count(count, 'replica')}. {said}"] if said else []
+    if endpoint.rollout is not None:
+        reasons += _rollout(endpoint, endpoint.rollout, deps.clock.now())
+    if newest is not None:
+        done = f"{newest.action} to {newest.restores}" if newest.restores else newest.action
+        because = f": {newest.reason}" if newest.reason else "."
+        reasons.append(f"Revision {newest.number} ({done}) by {newest.created_by}{because}")
+    waiting = [one for one in view.replicas if one.replica.state is not ReplicaState.READY and one.reason]
+    reasons += [f"Replica {one.job_name} is {one.replica.state.value}: {one.reason}" for one in waiting]
+    return EndpointWhy(endpoint.state, tuple(dict.fromkeys(reasons)))
+
+
+def _rollout(endpoint: Endpoint, rollout: Rollout, now: datetime) -> list[str]:
+    names = [one.model for one in endpoint.spec.versions]
+    share = f"Canary {rollout.canary} has {endpoint.weights[names.index(rollout.canary)]}% of the requests."
+    rule = endpoint.spec.rollout
+    left = rule.every_seconds - (now - rollout.since).total_seconds() if rule else 0.0
+    soon = [f"Its next step is in {format_seconds(left)} at the earliest."] if left > 0 else []
+    return [share, *([rollout.reason] if rollout.reason else []), *soon]

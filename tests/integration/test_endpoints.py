@@ -1,0 +1,141 @@
+"""Endpoints with a real server, agent, router and replicas: from a folder to answers, through updates and kills."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import socket
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from millpond.agent.keeper.processes import marked
+from millpond.testing.up import MillUp
+from millpond.testing.waiting import wait_until
+from tests.integration.cli import Mill
+
+MODEL = """
+import numpy as np
+
+class Model:
+    def predict(self, inputs):
+        return {"y": inputs["x"] * FACTOR}
+"""
+CONFIG = """
+backend: "python"
+input [{name: "x" data_type: TYPE_FP32 dims: [-1]}]
+output [{name: "y" data_type: TYPE_FP32 dims: [-1]}]
+"""
+BODY = json.dumps({"inputs": [{"name": "x", "shape": [2], "datatype": "FP32", "data": [1, 2]}]})
+
+
+def register(mill: Mill, folder: Path, name: str, factor: int) -> None:
+    (folder / "1").mkdir(parents=True, exist_ok=True)
+    (folder / "1" / "model.py").write_text(MODEL.replace("FACTOR", str(factor)))
+    (folder / "config.pbtxt").write_text(CONFIG)
+    mill.ok("model", "register", name, "--from", str(folder))
+
+
+def free_port() -> int:
+    """The first of three ports in a row that nobody has."""
+    for _ in range(100):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port: int = probe.getsockname()[1]
+        try:
+            for more in range(3):
+                with socket.socket() as probe:
+                    probe.bind(("127.0.0.1", port + more))
+        except (OSError, OverflowError):
+            continue
+        return port
+    raise AssertionError("no free ports")
+
+
+def ask(port: int, name: str, headers: dict[str, str] | None = None) -> tuple[int, str | None, Any]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("POST", f"/v2/models/{name}/infer", BODY, headers or {})
+    answer = connection.getresponse()
+    content = json.loads(answer.read())
+    connection.close()
+    return answer.status, answer.headers.get("mill-model-version"), content
+
+
+@contextmanager
+def load(port: int, name: str) -> Iterator[Counter[tuple[int, str | None]]]:
+    """Two clients that ask all the time; what they were answered, by status and version."""
+    found: Counter[tuple[int, str | None]] = Counter()
+    over = threading.Event()
+
+    def go() -> None:
+        while not over.is_set():
+            try:
+                status, version, _ = ask(port, name)
+            except OSError:
+                status, version = 0, None
+            found[status, version] += 1
+            over.wait(0.005)
+
+    clients = [threading.Thread(target=go) for _ in range(2)]
+    for one in clients:
+        one.start()
+    try:
+        yield found
+    finally:
+        over.set()
+        for one in clients:
+            one.join()
+
+
+def shown(mill: Mill, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = mill.ok("endpoint", "show", name, "--json").json
+    return found
+
+
+def test_from_a_folder_to_answers_through_an_update_and_a_kill(
+    shared_up: MillUp, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    mill, port = Mill(shared_up, capfd, tmp_path), free_port()
+    for factor in (2, 3):
+        register(mill, tmp_path / "model", "doubler", factor)
+    made = mill.ok(
+        "endpoint", "create", "doubling", "--model", "doubler@1", "--min", "2", "--public", "--environment", "none",
+        "--port", str(port), "--wait", "--json",
+    ).json  # fmt: skip
+    assert made["state"] == "ready" and len(made["replicas"]) == 2
+    assert {"place", "fill", "load", "warm_up"} <= made["replicas"][0]["started"].keys()
+    status, version, content = ask(port, "doubling")
+    assert (status, version) == (200, "1") and content["outputs"][0]["data"] == [2.0, 4.0]
+    assert ask(port, "doubler")[0] == 200, "by the model's own name, too"
+
+    with load(port, "doubling") as answers:
+        mill.ok("endpoint", "update", "doubling", "--model", "doubler@2")
+        wait_until(lambda: answers[200, "2"] > 50, within=60, what="answers of the new version")
+        killed = next(one for one in shown(mill, "doubling")["replicas"] if one["version"] == 2)
+        before = answers.total()
+        kill_command(mill, killed["job"])
+        wait_until(lambda: answers.total() > before + 100, within=60, what="answers after the kill")
+    assert {status for status, _ in answers} == {200}, answers
+
+    mill.ok("endpoint", "rollback", "doubling")
+    wait_until(lambda: ask(port, "doubling")[1] == "1", within=60, what="the version before")
+    assert "doubler@1" in mill.ok("endpoint", "revisions", "doubling").out
+    mill.ok("endpoint", "delete", "doubling", "--yes")
+    wait_until(
+        lambda: all(one["name"] != "doubling" for one in mill.ok("endpoint", "list", "--json").json["items"]),
+        within=60, what="the end of the endpoint",
+    )  # fmt: skip
+
+
+def kill_command(mill: Mill, job: str) -> None:
+    """kill -9 of the process that serves."""
+    placement = mill.ok("attempts", job, "--json").json["items"][-1]["id"]
+    serving = [one for one in marked(placement) if b"millpond_serve" in Path(f"/proc/{one.pid}/cmdline").read_bytes()]
+    os.kill(serving[0].pid, signal.SIGKILL)

@@ -1,0 +1,215 @@
+"""Rounds of the loop over endpoints: jobs for replicas and routers, rolling updates, what routers are told."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from millpond.db import endpoints as rows
+from millpond.db import jobs, placements, replicas
+from millpond.model.endpoint import EndpointState, Replica, ReplicaState
+from millpond.model.job import Job
+from millpond.model.job_spec import JobKind
+from millpond.services.caches.fills import reports as cache_reports
+from millpond.services.endpoints import endpoints, rounds
+from millpond.services.jobs.job_data import look_after
+from millpond.services.jobs.placements import FOREVER_SECONDS
+from millpond.wire.desired import Desired, DesiredPlacement
+from millpond.wire.observed import FillSeen, PlacementSeen, ServiceSeen
+from tests.unit.services.endpoints.test_endpoints import asked, create
+from tests.unit.services.world import World
+
+
+class Serving:
+    """A world whose agent runs what it is told, and says that it is ready if it should."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.broken: set[str] = set()
+        self.wanted: list[DesiredPlacement] = []
+        self.ended: dict[str, PlacementSeen] = {}
+
+    def turn(self, times: int = 1) -> None:
+        self.sync()
+        for _ in range(times):
+            self.world.clock.advance(1.0)
+            rounds.advance_all(self.world.deps, self.world.clock.now())
+            self.world.schedule()
+            told = self.sync()
+            done = [FillSeen(cached_id=one.cached_id, attempt=one.attempt, state="ready") for one in told.fills]
+            cache_reports.observe_fills(self.world.deps, self.world.agent.agent, done)
+            look_after(self.world.deps, self.world.clock.now())
+            self.sync()
+        rounds.advance_all(self.world.deps, self.world.clock.now())
+
+    def sync(self) -> Desired:
+        """The agent tells of everything that it was told to run."""
+        seen = [self.seen(one) for one in self.wanted]
+        told = self.world.sync(*seen, capabilities={"services": True, "shared_trust": False})
+        self.wanted = told.placements
+        return told
+
+    def seen(self, placement: DesiredPlacement) -> PlacementSeen:
+        if placement.want == "stop":
+            return PlacementSeen(id=placement.id, state="finished", exit_code=0, reason="stopped")
+        if placement.id in self.ended:
+            return self.ended[placement.id]
+        service = placement.spec.service
+        assert service is not None and placement.service is not None
+        if service.role == "router":
+            return PlacementSeen(id=placement.id, state="running", service=ServiceSeen(stats={"endpoints": []}))
+        ready = None if service.model in self.broken else {"http": f"unix:/s/{placement.id}", "load_s": 0.5}
+        return PlacementSeen(id=placement.id, state="running", service=ServiceSeen(ready=ready))
+
+    def jobs(self) -> list[Job]:
+        with self.world.deps.db.read() as tx:
+            living = [one.job_id for one in placements.living(tx)]
+            return [one for one in jobs.by_ids(tx, living).values() if one.spec.kind is JobKind.SERVICE]
+
+    def replicas(self, name: str = "xray") -> list[Replica]:
+        with self.world.deps.db.read() as tx:
+            found = rows.find(tx, self.world.project.id, name)
+            assert found is not None
+            return list(replicas.living(tx, [found.id]))
+
+    def versions(self) -> list[tuple[int, str]]:
+        return sorted((one.version, one.state.value) for one in self.replicas())
+
+    def config(self) -> dict[str, Any]:
+        told = self.sync().placements
+        router = next(one for one in told if one.spec.service and one.spec.service.role == "router")
+        assert router.service is not None
+        found: dict[str, Any] = json.loads(router.service.config)
+        return found
+
+    def shares(self) -> dict[int, int]:
+        return {one["version"]: one["weight"] for one in self.config()["endpoints"][0]["versions"]}
+
+    @property
+    def state(self) -> EndpointState:
+        return endpoints.get(self.world.deps, self.world.project, "xray").endpoint.state
+
+
+@pytest.fixture
+def serving(world: World, model: str) -> Serving:
+    create(world, environment="none")
+    return Serving(world)
+
+
+def test_an_endpoint_becomes_a_replica_and_a_router(serving: Serving) -> None:
+    assert serving.state is EndpointState.STARTING
+    serving.turn(3)
+    assert serving.state is EndpointState.READY and serving.versions() == [(1, "ready")]
+    found = {job.spec.service.role: job for job in serving.jobs() if job.spec.service}
+    assert found.keys() == {"replica", "router"}
+    spec = found["replica"].spec
+    assert spec.inputs[0].env == "MILL_INPUT_MODEL" and spec.inputs[0].ref == "1" and not spec.is_preemptible
+    told = serving.config()["endpoints"][0]
+    assert told["name"] == "xray" and told["replicas"][0]["http"].startswith("unix:/s/")
+    assert len(told["replicas"][0]["token"]) > 20 and serving.shares() == {1: 100}
+    shown = endpoints.get(serving.world.deps, serving.world.project, "xray").replicas[0]
+    assert shown.started["load"] == 0.5 and {"place", "fill"} <= shown.started.keys()
+
+
+def test_placements_that_serve_offline_never_run_out(serving: Serving) -> None:
+    serving.turn(3)
+    serving.world.clock.advance(30 * 86_400)
+    serving.world.look()
+    rounds.advance_all(serving.world.deps, serving.world.clock.now())
+    serving.world.schedule()
+    with serving.world.deps.db.read() as tx:
+        assert {one.valid_seconds for one in placements.living(tx)} == {FOREVER_SECONDS}
+    assert serving.versions() == [(1, "ready")], "nothing is placed elsewhere while the agent is silent"
+
+
+def test_those_that_stop_offline_run_out_as_any_job(world: World, model: str) -> None:
+    create(world, environment="none", sites={world.agent.agent.site: {"offline": "stop"}})
+    serving = Serving(world)
+    serving.turn(3)
+    with world.deps.db.read() as tx:
+        assert {one.valid_seconds for one in placements.living(tx)} == {world.deps.settings.placement_seconds}
+
+
+def test_an_update_waits_for_the_new_replica_before_it_drains_the_old(serving: Serving) -> None:
+    serving.turn(3)
+    serving.broken.add("chest@2")
+    deps, maria, project = serving.world.deps, serving.world.maria, serving.world.project
+    endpoints.update(deps, maria, project, "xray", asked(model="chest@2", environment="none"))
+    serving.turn(4)
+    assert serving.versions() == [(1, "ready"), (2, "starting")] and serving.shares() == {1: 100}
+    assert serving.state is EndpointState.UPDATING
+    serving.broken.clear()
+    serving.turn(1)
+    assert (1, "draining") in serving.versions() and serving.shares() == {2: 100}
+    assert {one["state"] for one in serving.config()["endpoints"][0]["replicas"]} == {"ready", "draining"}
+    serving.turn(6)
+    assert serving.versions() == [(2, "ready")] and serving.state is EndpointState.READY
+
+
+def test_a_canary_and_its_share(serving: Serving) -> None:
+    serving.turn(3)
+    deps, maria, project = serving.world.deps, serving.world.maria, serving.world.project
+    endpoints.canary(deps, maria, project, "xray", model="chest@2", weight=5)
+    serving.turn(3)
+    assert serving.versions() == [(1, "ready"), (2, "ready")] and serving.shares() == {1: 95, 2: 5}
+    endpoints.roll_back(deps, maria, project, "xray")
+    serving.turn(6)
+    assert serving.versions() == [(1, "ready")] and serving.shares() == {1: 100}
+
+
+def test_more_replicas_and_fewer(serving: Serving) -> None:
+    serving.turn(3)
+    deps, maria, project = serving.world.deps, serving.world.maria, serving.world.project
+    endpoints.scale(deps, maria, project, "xray", site=None, least=3, most=3)
+    serving.turn(3)
+    assert serving.versions() == [(1, "ready")] * 3
+    endpoints.scale(deps, maria, project, "xray", site=None, least=1, most=1)
+    serving.turn(6)
+    assert serving.versions() == [(1, "ready")]
+
+
+def test_a_replica_that_fails_is_tried_again_and_leaves_the_router(serving: Serving) -> None:
+    serving.turn(3)
+    replica = next(job for job in serving.jobs() if job.spec.service and job.spec.service.role == "replica")
+    placement = replica.status.placement_id or ""
+    serving.ended[placement] = PlacementSeen(id=placement, state="finished", exit_code=1)
+    serving.sync()
+    rounds.advance_all(serving.world.deps, serving.world.clock.now())
+    assert serving.replicas()[0].state is ReplicaState.STARTING
+    assert serving.config()["endpoints"][0]["replicas"] == []
+    assert serving.state is EndpointState.FAILING
+    assert "exit code 1" in " ".join(endpoints.get(serving.world.deps, serving.world.project, "xray").endpoint.reasons)
+    serving.turn(4)
+    assert serving.versions() == [(1, "ready")] and len(serving.replicas()) == 1
+
+
+def test_a_stopped_job_is_replaced(serving: Serving) -> None:
+    serving.turn(3)
+    first = serving.replicas()[0]
+    with serving.world.deps.db.write() as tx:
+        job = jobs.lock(tx, first.job_id)
+        assert job is not None
+        placement = job.status.placement_id or ""
+    serving.ended[placement] = PlacementSeen(id=placement, state="finished", exit_code=0)
+    serving.turn(4)
+    assert serving.versions() == [(1, "ready")] and serving.replicas()[0].id != first.id
+
+
+def test_deleting_stops_everything(serving: Serving) -> None:
+    serving.turn(3)
+    endpoints.delete(serving.world.deps, serving.world.maria, serving.world.project, "xray")
+    serving.turn(8)
+    found = endpoints.list_endpoints(serving.world.deps, serving.world.maria, project=None, limit=10, cursor=None)
+    assert not found.items and not serving.jobs()
+    with serving.world.deps.db.read() as tx:
+        assert not replicas.routers(tx)
+
+
+def test_what_cannot_start_says_why(world: World, model: str) -> None:
+    create(world, environment="none")
+    world.sync(capabilities={"services": False})
+    rounds.advance_all(world.deps, world.clock.now())
+    shown = endpoints.get(world.deps, world.project, "xray").endpoint
+    assert shown.state is EndpointState.FAILING and "process does not" in " ".join(shown.reasons)
