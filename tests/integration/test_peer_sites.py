@@ -41,7 +41,8 @@ class PeerSites:
         )  # fmt: skip
         self.ask("PUT", "/sites/berlin", json={"address": f"127.0.0.1:{self._port}"})
         self.ask("PUT", "/links/berlin/paris", json={"bits_per_second": 25 * 10**9})
-        self.ask("PUT", "/links/lake/paris", json={"bits_per_second": 10**6})
+        for site in ("berlin", "paris"):
+            self.ask("PUT", f"/links/lake/{site}", json={"bits_per_second": 10**6})
 
     def _start(self, site: str, *more: str) -> None:
         command = [sys.executable, "-m", "millpond", "agent", "--server", self._server.url, "--node", f"gpu-{site}"]
@@ -60,10 +61,16 @@ class PeerSites:
 
     def cache(self, commit: str, volume: str) -> tuple[Path, list[str]]:
         """Where the commit is once it is there, and why its bytes came from where they came."""
-        asked = self.ask("POST", "/caches", json={"dataset": commit, "volume": volume})
-        ready = f"/caches/{asked['cached']['id']}"
-        wait_until(lambda: self.ask("GET", ready)["state"] == "ready", what=f"{commit} on {volume}", within=60)
+        asked = self.request(commit, volume)
+        self.wait(asked)
         return Path(asked["cached"]["path"]), asked["reasons"]
+
+    def request(self, commit: str, volume: str) -> dict[str, Any]:
+        return self.ask("POST", "/caches", json={"dataset": commit, "volume": volume})
+
+    def wait(self, asked: dict[str, Any]) -> None:
+        ready = f"/caches/{asked['cached']['id']}"
+        wait_until(lambda: self.ask("GET", ready)["state"] == "ready", what="the fill", within=60)
 
     def sources(self, commit: str, volume: str) -> dict[str, int]:
         """What each source gave to the volume."""
@@ -93,6 +100,18 @@ def test_a_commit_comes_from_the_other_site_and_not_from_the_lake(sites: PeerSit
     assert sites.bandwidth("paris") == {"berlin"}
     sources = sites.sources("xray", "paris")
     assert sources == {"volume berlin at berlin": sum(map(len, FILES.values()))}, "the lake gave nothing"
+
+
+def test_two_sites_that_ask_at_once_fetch_from_the_lake_once(sites: PeerSites) -> None:
+    slides = {name: content[::-1] for name, content in FILES.items()}
+    a_commit(sites._server.deps, slides, dataset="slides")
+    asked = [sites.request("slides", site) for site in ("berlin", "paris")]
+    assert any(reason.startswith("fetched from volume berlin at berlin") for reason in asked[1]["reasons"])
+    for one in asked:
+        sites.wait(one)
+    here = Path(asked[1]["cached"]["path"])
+    assert {str(path.relative_to(here)): path.read_bytes() for path in here.rglob("*") if path.is_file()} == slides
+    assert sites.sources("slides", "paris") == {"volume berlin at berlin": sum(map(len, slides.values()))}
 
 
 def test_an_address_that_is_none(sites: PeerSites) -> None:
