@@ -38,6 +38,7 @@ _SCENARIOS = {
 _LEAST_QUERIES = {Scenario.SINGLE: 64, Scenario.MULTI: 662, Scenario.OFFLINE: 1, Scenario.SERVER: 662}
 _MS = 1_000_000
 _PROBE_SECONDS = 0.3
+_FASTER = 3.0
 
 
 class _Asked:
@@ -115,10 +116,12 @@ def _measured(plan: LoadPlan) -> LoadResult:
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     sys.stdin.readline()
+    batch = samples[: max(1, model.batch)] if plan.scenario is Scenario.OFFLINE else samples[:1]
+    rate = _probed(client, model, batch)
     if plan.scenario is Scenario.OFFLINE and not plan.queries_per_second:
-        plan = replace(plan, queries_per_second=_probed(client, model, samples, plan))
+        plan = replace(plan, queries_per_second=rate)
     asked = _Asked(client, model, samples, plan)
-    result, seconds, cpu = _run(asked, len(samples), plan)
+    result, seconds, cpu = _run(asked, len(samples), plan, rate)
     asked.close()
     if plan.is_accuracy:
         kept = {f"s{index}": answer for index, answer in asked.answers.items()}
@@ -133,9 +136,8 @@ def _measured(plan: LoadPlan) -> LoadResult:
     )  # fmt: skip
 
 
-def _probed(client: ServerClient, model: ServedModel, samples: Sequence[Arrays], plan: LoadPlan) -> float:
-    """Samples per second of a few requests: LoadGen makes its one query as long as this rate and the duration say."""
-    batch = samples[: max(1, model.batch)]
+def _probed(client: ServerClient, model: ServedModel, batch: Sequence[Arrays]) -> float:
+    """Samples per second of a few requests: LoadGen prepares as many queries as this rate and the duration need."""
     began, done = time.monotonic(), 0
     while (seconds := time.monotonic() - began) < _PROBE_SECONDS:
         client.infer(join(batch, model))
@@ -143,10 +145,10 @@ def _probed(client: ServerClient, model: ServedModel, samples: Sequence[Arrays],
     return done / seconds
 
 
-def _run(asked: _Asked, count: int, plan: LoadPlan) -> tuple[LoadResult, float, float]:
+def _run(asked: _Asked, count: int, plan: LoadPlan, rate: float) -> tuple[LoadResult, float, float]:
     folder = Path(plan.folder)
     folder.mkdir(parents=True, exist_ok=True)
-    settings, log = _settings(plan), loadgen.LogSettings()
+    settings, log = _settings(plan, rate), loadgen.LogSettings()
     log.log_output.outdir = str(folder)
     log.log_output.copy_summary_to_stdout = False
     sut = loadgen.ConstructSUT(asked.issue, asked.flush)
@@ -159,12 +161,15 @@ def _run(asked: _Asked, count: int, plan: LoadPlan) -> tuple[LoadResult, float, 
     return read_summary((folder / "mlperf_log_summary.txt").read_text(), plan), seconds, cpu
 
 
-def _settings(plan: LoadPlan) -> Any:
+def _settings(plan: LoadPlan, rate: float) -> Any:
     found = loadgen.TestSettings()
     found.scenario = _SCENARIOS[plan.scenario]
     mode = loadgen.TestMode
     found.mode = mode.AccuracyOnly if plan.is_accuracy else mode.PerformanceOnly
     found.multi_stream_samples_per_query = plan.streams
+    # Lower than it will be, so that enough queries are prepared.
+    expected = int(1e9 / rate / _FASTER)
+    found.single_stream_expected_latency_ns = found.multi_stream_expected_latency_ns = expected
     if plan.queries_per_second:
         found.offline_expected_qps = found.server_target_qps = plan.queries_per_second
     if plan.within_ms is not None:
