@@ -26,6 +26,7 @@ import { count, flag, oneOf, ownPath, text } from "./lib/search";
 import { USAGE_RANGES, type UsageRange } from "./pages/Cache/parts/ranges";
 import { CACHE_TABS, type CacheTab, VOLUME_TABS, type VolumeTab } from "./pages/Cache/tabs";
 import { idsOf, readCompareSearch } from "./pages/Compare/tabs";
+import { ENDPOINT_TABS, type EndpointTab } from "./pages/Endpoint/tabs";
 import { FLOW_RUN_TABS, FLOW_TABS, type FlowRunTab, type FlowTab } from "./pages/Flow/tabs";
 import { JOB_KINDS, JOB_STATES } from "./pages/Job/parts/states";
 import { readModelSearch, readVersionSearch } from "./pages/Model/tabs";
@@ -317,6 +318,21 @@ const modelVersion = createRoute({
   component: lazyRouteComponent(() => import("./pages/Model/VersionDetails"), "ModelVersionDetails"),
 });
 
+const endpoints = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/endpoints",
+  validateSearch: (raw: Raw): { project?: string } => ({ project: text(raw, "project") }),
+  beforeLoad: narrowTo("/endpoints"),
+  component: lazyRouteComponent(() => import("./pages/Endpoint/List"), "EndpointList"),
+});
+
+const endpoint = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/projects/$project/endpoints/$endpoint",
+  validateSearch: (raw: Raw): { tab?: EndpointTab } => ({ tab: oneOf(raw, "tab", ENDPOINT_TABS) }),
+  component: lazyRouteComponent(() => import("./pages/Endpoint/Details"), "EndpointDetails"),
+});
+
 const searches = createRoute({
   getParentRoute: () => signedIn,
   path: "/searches",
@@ -462,6 +478,8 @@ const pages = [
   models,
   model,
   modelVersion,
+  endpoints,
+  endpoint,
   searches,
   search,
   library,

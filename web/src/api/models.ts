@@ -219,3 +219,19 @@ export function useUndeleteVersion() {
     onSettled: refresh,
   });
 }
+
+/** Predicts a dataset with a version; the answer is the run of a flow. */
+export function usePredictBatch({ project, model, version }: VersionPlace) {
+  return useMutation({
+    mutationFn: (
+      body: Pick<Schemas["BatchPrediction"], "input" | "output"> & Partial<Schemas["BatchPrediction"]>,
+    ) =>
+      take(
+        api.POST("/api/v1/projects/{project}/models/{model}/versions/{version}/batch", {
+          params: { path: { project, model, version } },
+          body: body as Schemas["BatchPrediction"],
+        }),
+      ),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ["flows"] }),
+  });
+}

@@ -42,6 +42,10 @@ export type Rank = Schemas["Rank"];
 export type Job = Schemas["Job"];
 export type JobSpec = Schemas["JobSpec-Output"];
 /** What is left out is the server's default. */
+export type Endpoint = Schemas["Endpoint"];
+export type EndpointReplica = Schemas["EndpointReplica"];
+export type EndpointRevision = Schemas["EndpointRevision"];
+export type EndpointSiteState = Schemas["EndpointSiteState"];
 export type Elastic = Schemas["Elastic"];
 export type ElasticCreate = Schemas["ElasticCreate"];
 export type ElasticNode = Schemas["ElasticNode"];

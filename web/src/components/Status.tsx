@@ -24,6 +24,8 @@ import type {
   CachedState,
   Compute,
   ElasticNode,
+  Endpoint,
+  EndpointReplica,
   JobState,
   RunState,
   SearchState,
@@ -40,6 +42,8 @@ type State =
   | Source["state"]
   | Compute["health"]
   | ElasticNode["state"]
+  | Endpoint["state"]
+  | EndpointReplica["state"]
   | "passed"
   | "skipped"
   | "remembered"
@@ -71,6 +75,10 @@ const LOOKS: Record<State, readonly [Icon, MantineColor]> = {
   creating: [IconLoader, "indigo"],
   starting: [IconLoader, "indigo"],
   deleting: [IconTrash, "gray"],
+  updating: [IconLoader, "blue"],
+  degraded: [IconAlertTriangle, "orange"],
+  idle: [IconPlayerPause, "gray"],
+  ended: [IconCircleDashed, "gray"],
   gone: [IconCircleDashed, "gray"],
   waiting: [IconClock, "gray"],
   failing: [IconCircleX, "red"],

@@ -47,9 +47,10 @@ function PlaceLink({ place, onNavigate }: { place: Place; onNavigate: () => void
 
 /** A page below a noun belongs to it, although its address begins with the project: /projects/x/jobs/y. */
 export function isWithin(place: string, pathname: string): boolean {
-  const below = /^\/projects\/[^/]+\/(datasets|jobs|runs|flows|models|searches|library)(?:\/|-new)/.exec(
-    pathname.replace("/flow-runs/", "/flows/"),
-  );
+  const below =
+    /^\/projects\/[^/]+\/(datasets|jobs|runs|flows|models|endpoints|searches|library)(?:\/|-new)/.exec(
+      pathname.replace("/flow-runs/", "/flows/"),
+    );
   if (below) return place === `/${below[1]}`;
   return place === pathname || (place !== "/" && pathname.startsWith(`${place}/`));
 }

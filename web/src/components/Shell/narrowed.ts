@@ -7,6 +7,7 @@ export const NARROWED = [
   "/runs",
   "/flows",
   "/models",
+  "/endpoints",
   "/searches",
   "/library",
   "/shares",

@@ -13,6 +13,7 @@ import {
   IconListNumbers,
   IconPackages,
   IconPlayerPlay,
+  IconPlugConnected,
   IconRipple,
   IconRoute,
   IconTemplate,
@@ -32,6 +33,7 @@ export interface Place {
     | "/runs"
     | "/flows"
     | "/models"
+    | "/endpoints"
     | "/searches"
     | "/library"
     | "/compute"
@@ -72,6 +74,7 @@ export const GROUPS: readonly Group[] = [
       { to: "/searches", label: "Searches", icon: IconZoomScan },
       { to: "/flows", label: "Flows", icon: IconRoute, keys: "g f" },
       { to: "/models", label: "Models", icon: IconCube, keys: "g m" },
+      { to: "/endpoints", label: "Endpoints", icon: IconPlugConnected, keys: "g e" },
       { to: "/library", label: "Library", icon: IconPackages, keys: "g l" },
     ],
   },

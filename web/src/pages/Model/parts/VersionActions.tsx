@@ -1,6 +1,6 @@
 import { ActionIcon, Button, Menu, Tooltip } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { IconArrowsDiff, IconDots, IconRepeat, IconTrash } from "@tabler/icons-react";
+import { IconArrowsDiff, IconDots, IconRepeat, IconTablePlus, IconTrash } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { jobQuery } from "../../../api/jobs";
@@ -10,12 +10,15 @@ import { useMay } from "../../../api/session";
 import type { ModelVersion } from "../../../api/shapes";
 import { notifyUndo, tell } from "../../../components/notify";
 import { RunAgain } from "../../Run/again/RunAgain";
+import { DeployButton } from "./Deploy";
+import { PredictDataset } from "./PredictDataset";
 
 /** Make the version's run again, compare the version, delete it; as far as the viewer may. */
 export function VersionActions({ version }: { version: ModelVersion }) {
   const may = useMay(version.project, "member");
   return (
     <>
+      {may && version.state !== "elsewhere" && <DeployButton version={version} />}
       {may && version.run && <Again project={version.project} run={version.run} />}
       <CompareLink version={version} />
       {may && <VersionMenu version={version} />}
@@ -62,21 +65,28 @@ function CompareLink({ version }: { version: ModelVersion }) {
 
 function VersionMenu({ version }: { version: ModelVersion }) {
   const remove = useRemoval(version);
+  const [predicting, predict] = useDisclosure(false);
   return (
-    <Menu position="bottom-end" withinPortal>
-      <Menu.Target>
-        <Tooltip label="More actions">
-          <ActionIcon variant="default" size={36} aria-label="More actions">
-            <IconDots size={18} aria-hidden />
-          </ActionIcon>
-        </Tooltip>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Item color="red" leftSection={<IconTrash size={16} aria-hidden />} onClick={remove}>
-          Delete
-        </Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+    <>
+      <Menu position="bottom-end" withinPortal>
+        <Menu.Target>
+          <Tooltip label="More actions">
+            <ActionIcon variant="default" size={36} aria-label="More actions">
+              <IconDots size={18} aria-hidden />
+            </ActionIcon>
+          </Tooltip>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item leftSection={<IconTablePlus size={16} aria-hidden />} onClick={predict.open}>
+            Predict a dataset
+          </Menu.Item>
+          <Menu.Item color="red" leftSection={<IconTrash size={16} aria-hidden />} onClick={remove}>
+            Delete
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      {predicting && <PredictDataset version={version} onClose={predict.close} />}
+    </>
   );
 }
 

@@ -1,0 +1,93 @@
+/** One endpoint: what it serves and where, its history and settings; a request tried out. */
+import { Alert, Breadcrumbs, Stack, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { endpointQuery } from "../../api/endpoints";
+import { isNotFound } from "../../api/problem";
+import type { Endpoint } from "../../api/shapes";
+import { Loaded } from "../../components/Loaded";
+import { NotFound } from "../../components/NotFound";
+import { PageHeader } from "../../components/PageHeader";
+import { Status } from "../../components/Status";
+import { TabBar } from "../../components/TabBar";
+import { TextLink } from "../../components/TextLink";
+import { Time } from "../../components/Time";
+import { useTopic } from "../../hooks/useLive";
+import { EndpointActions } from "./parts/EndpointActions";
+import { History } from "./parts/History";
+import { Overview } from "./parts/Overview";
+import { Settings } from "./parts/Settings";
+import { TryIt } from "./parts/TryIt";
+import { ENDPOINT_TAB_LABELS, ENDPOINT_TABS } from "./tabs";
+
+const route = getRouteApi("/in/projects/$project/endpoints/$endpoint");
+
+export function EndpointDetails() {
+  const place = route.useParams();
+  const result = useQuery(endpointQuery(place));
+  useTopic("endpoints");
+  if (isNotFound(result.error)) return <NotFound message={result.error?.message} />;
+  return <Loaded result={result}>{(endpoint) => <Parts endpoint={endpoint} />}</Loaded>;
+}
+
+function Parts({ endpoint }: { endpoint: Endpoint }) {
+  const { tab = "overview" } = route.useSearch();
+  const navigate = route.useNavigate();
+  return (
+    <Stack gap={0}>
+      <Header endpoint={endpoint} />
+      <TabBar
+        label={`Parts of ${endpoint.name}`}
+        tabs={ENDPOINT_TABS}
+        names={ENDPOINT_TAB_LABELS}
+        value={tab}
+        onChange={(chosen) => void navigate({ search: { tab: chosen }, resetScroll: false })}
+      >
+        {tab === "overview" && <Overview endpoint={endpoint} />}
+        {tab === "try" && <TryIt endpoint={endpoint} />}
+        {tab === "history" && <History endpoint={endpoint} />}
+        {tab === "settings" && <Settings endpoint={endpoint} />}
+      </TabBar>
+    </Stack>
+  );
+}
+
+function Header({ endpoint }: { endpoint: Endpoint }) {
+  const { project } = endpoint;
+  return (
+    <PageHeader
+      title={endpoint.name}
+      above={
+        <Breadcrumbs mb={4} fz="sm">
+          <TextLink to="/endpoints" size="sm">
+            Endpoints
+          </TextLink>
+          <TextLink to="/endpoints" search={{ project }} size="sm">
+            {project}
+          </TextLink>
+        </Breadcrumbs>
+      }
+      below={
+        <Stack gap={6} mt={4}>
+          <Text size="sm" c="dimmed" component="div">
+            <Status state={endpoint.state} /> revision {endpoint.revision} ·{" "}
+            <Time at={endpoint.changed_at} prefix="changed " /> · made by {endpoint.created_by}
+          </Text>
+          {endpoint.reasons.length > 0 && (
+            <Alert
+              color={endpoint.state === "failing" || endpoint.state === "degraded" ? "orange" : "gray"}
+              p="xs"
+            >
+              {endpoint.reasons.map((reason) => (
+                <Text key={reason} size="sm">
+                  {reason}
+                </Text>
+              ))}
+            </Alert>
+          )}
+        </Stack>
+      }
+      actions={<EndpointActions endpoint={endpoint} />}
+    />
+  );
+}
