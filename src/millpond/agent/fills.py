@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, contextmanager
 from functools import partial
-from pathlib import Path
 
 from millpond.agent.cache_task import Work
 from millpond.agent.fill_progress import FillProgress, reported
@@ -104,7 +103,7 @@ class Fills:
         """The tree of a fill that is being made, and how far it is; None for none. Asked by other threads."""
         for work in list(self._works.values()):
             if work.place == place and work.desired.volume_id == volume_id and work.is_filling:
-                return Offered(work.tree or Path(), work.seen.done_bytes)
+                return Offered(work.tree, work.seen.done_bytes)
         return None
 
     def leftover_bytes(self, volume_id: str) -> int:

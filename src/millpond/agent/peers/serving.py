@@ -43,7 +43,8 @@ _LOOK_SECONDS = 0.1
 class Offered(NamedTuple):
     """Where a commit lies; `reached` says how many of its bytes are there while it is being filled, else None."""
 
-    path: Path
+    # None for one whose fill has not begun.
+    path: Path | None
     reached: int | None = None
 
 
@@ -200,7 +201,7 @@ def _is_sent(out: _Buffered, root: int, wanted: WantedFile, *, finished: bool) -
 @contextmanager
 def _opened_root(offered: Offered | None) -> Iterator[int | None]:
     try:
-        root = os.open(offered.path, _DIRECTORY) if offered is not None else None
+        root = os.open(offered.path, _DIRECTORY) if offered is not None and offered.path is not None else None
     except OSError:
         root = None  # published, evicted or begun anew just now
     if root is None:

@@ -241,6 +241,20 @@ def test_files_of_a_fill_under_way_come_as_soon_as_they_are_there(sites: Sites) 
     assert filled.gave(SourceKind.LAKE).bytes == len(b"/etc") and filled.gave(SourceKind.PEER).files == FILES
 
 
+def test_a_fill_that_has_not_begun_is_waited_for(sites: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = sites.root / "later"
+    sites.published.rename(tree)
+    monkeypatch.chdir(tree)  # what lies around the agent is nobody's commit
+    sites.growing = Offered(None, 0)
+
+    def publish() -> None:
+        if tree.exists():
+            tree.rename(sites.published)
+
+    filled = sites.fill(watch=Growing(publish))
+    assert sites.why is None and filled.gave(SourceKind.PEER).files == FILES
+
+
 def test_a_fill_under_way_that_fails_is_left(sites: Sites) -> None:
     under_way(sites)
 
