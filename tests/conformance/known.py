@@ -86,8 +86,8 @@ KNOWN: tuple[Known, ...] = (
         r"\.data\[\d\]: ",
     ),
     Known(
-        "FP16 is also taken and given as JSON.",
-        r"http_types\.fp16_.*|http_client\.infer_fp16_as_json",
+        "FP16 is also taken and given as JSON, BF16 given.",
+        r"http_types\.(fp16_.*|bf16_to_json)|http_client\.infer_fp16_as_json",
         ANSWER,
     ),
     Known(

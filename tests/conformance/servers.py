@@ -21,7 +21,7 @@ import httpx
 
 REPOSITORY = Path(__file__).parent / "repository"
 # Loaded when a server starts; the others are loaded and unloaded by cases.
-LOADED = ("add_sub", "types", "fixed", "labels", "inspect", "failing", "versions", "slow", "batched")
+LOADED = ("add_sub", "types", "fixed", "labels", "inspect", "failing", "versions", "slow", "batched", "packed")
 TRITON_GLIBC = (2, 35)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import grpc
+import ml_dtypes
 import numpy as np
 import tritonclient.grpc as triton
 import tritonclient.grpc.aio as triton_aio
@@ -319,6 +320,19 @@ def large_message(session: Session) -> Answer:
     one.set_data_from_numpy(values)
     answer = session.grpc.infer("types", [one], outputs=[triton.InferRequestedOutput("OUT_FP32")])
     return list(answer.as_numpy("OUT_FP32").shape)
+
+
+@case
+def raw_bf16(session: Session) -> Answer:
+    one = Input(name="B", datatype="BF16", shape=[2])
+    return session.call("ModelInfer", request(one, raw=[b"\x80\x3f\x20\xc0"], model_name="packed"))
+
+
+@case
+def client_bf16(session: Session) -> Answer:
+    one = triton.InferInput("B", [2], "BF16")
+    one.set_data_from_numpy(np.array([1.0, -2.5], ml_dtypes.bfloat16))
+    return attempt(lambda: [str(session.grpc.infer("packed", [one]).as_numpy("OUT_B").dtype)])
 
 
 @case

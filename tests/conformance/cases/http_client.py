@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import tritonclient.http as triton
 import tritonclient.http.aio as triton_aio
@@ -133,6 +134,14 @@ def infer_fp16(session: Session) -> Answer:
     one = triton.InferInput("FP16", [1, 2], "FP16")
     one.set_data_from_numpy(np.array([[0.5, -1.25]], np.float16))
     return attempt(lambda: read(session.http.infer("types", [one], outputs=[_wanted("OUT_FP16")])))
+
+
+@case
+def infer_bf16(session: Session) -> Answer:
+    one = triton.InferInput("B", [2], "BF16")
+    one.set_data_from_numpy(np.array([1.0, -2.5], ml_dtypes.bfloat16))
+    got = session.http.infer("packed", [one], outputs=[_wanted("OUT_B")])
+    return {"response": got.get_response(), "values": got.as_numpy("OUT_B").astype(np.float32).tolist()}
 
 
 @case

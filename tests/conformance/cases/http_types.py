@@ -102,3 +102,25 @@ def two_types(session: Session) -> Answer:
     answer = session.send("POST", PATH, body)
     answer.get("body", {}).get("outputs", []).sort(key=json.dumps)
     return answer
+
+
+BF16 = b"\x80\x3f\x20\xc0"  # 1.0 and -2.5
+
+
+@case
+def bf16_binary(session: Session) -> Answer:
+    one = {"name": "B", "shape": [2], "datatype": "BF16", "parameters": {"binary_data_size": 4}}
+    wanted = [{"name": "OUT_B", "parameters": {"binary_data": True}}]
+    return framed({"inputs": [one], "outputs": wanted}, BF16, path="/v2/models/packed/infer")(session)
+
+
+@case
+def bf16_to_json(session: Session) -> Answer:
+    one = {"name": "B", "shape": [2], "datatype": "BF16", "parameters": {"binary_data_size": 4}}
+    return framed({"inputs": [one], "outputs": [{"name": "OUT_B"}]}, BF16, path="/v2/models/packed/infer")(session)
+
+
+@case
+def fp32_by_capsule(session: Session) -> Answer:
+    one = {"name": "F", "shape": [2], "datatype": "FP32", "data": [1.5, 2.5]}
+    return session.send("POST", "/v2/models/packed/infer", {"inputs": [one], "outputs": [{"name": "OUT_F"}]})

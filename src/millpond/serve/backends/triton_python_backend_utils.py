@@ -98,7 +98,21 @@ class Tensor:
 
     @staticmethod
     def from_dlpack(name: str, tensor: Any) -> Tensor:
-        return Tensor(name, np.from_dlpack(tensor))
+        """Of anything with `__dlpack__`, or of the capsule that `to_dlpack` gives."""
+        return Tensor(name, np.from_dlpack(tensor if hasattr(tensor, "__dlpack__") else _OfCapsule(tensor)))
+
+
+class _OfCapsule:
+    """A capsule in main memory as numpy takes it."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __dlpack__(self, **_options: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
 
 
 class InferenceRequest:
