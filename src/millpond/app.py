@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from logging import getLogger
 from pathlib import Path
 
@@ -38,7 +39,9 @@ from millpond.services.deps import Clock, Deps, SystemClock
 from millpond.services.events import EventHub
 from millpond.services.lake import drift, lake_owner, pending_deletion, reindex
 from millpond.services.lake.fence import SETTLE_SECONDS, Fence, FencedStore
+from millpond.services.lake.open_replicas import copies
 from millpond.services.lake.reindex import Reindexed
+from millpond.services.lake.replicas import keeping
 from millpond.services.people import users
 from millpond.settings import Settings
 
@@ -150,12 +153,14 @@ def preparing(
         deps = Deps(
             db=db, store=fenced, clock=clock, events=hub, settings=settings, secret=secret, fence=fence, seal=seal
         )
+        fenced.copies = partial(copies, db, deps.replicas, seal)
         settings.logs_dir.mkdir(exist_ok=True)
         data_dir.keep_private(settings.data_dir, shared=(_AGENT, _VOLUME))
         records.finish_pending(deps)
         drift.compare_all(deps, is_new_owner=ownership.is_new)
         lake_owner.settled(db, ownership)
         pending_deletion.take_back(deps)
+        keeping.take_back(deps)
         yield Prepared(deps, password, copy)
 
 

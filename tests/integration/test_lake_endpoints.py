@@ -29,6 +29,7 @@ class Lab:
 
     def __init__(self, root: Path, server: RunningServer, stack: ExitStack, way: Way, closing: ExitStack) -> None:
         self._server, self.way, self.closing = server, way, closing
+        self._client = server.admin
         added = add_agent(server.deps.db, "gpu", site="lab", now=server.deps.clock.now(), seen=False)
         (root / "token").touch(0o600)
         (root / "token").write_text(added.token)
@@ -42,7 +43,7 @@ class Lab:
         wait_until(lambda: self.ask("GET", "/volumes/disk")["connected"], what="the volume", within=60)
 
     def ask(self, method: str, path: str, **options: Any) -> dict[str, Any]:
-        answer = self._server.admin.request(method, path, **options)
+        answer = self._client.request(method, path, **options)
         assert answer.is_success, answer.text
         return dict(answer.json()) if answer.content else {}
 

@@ -19,6 +19,7 @@ from millpond.api.characters import whole_characters
 from millpond.api.egress_metrics import EgressCollector
 from millpond.api.limits import BodyLimit
 from millpond.api.mlflow.server import router as mlflow_router
+from millpond.api.replica_metrics import ReplicaCollector
 from millpond.api.requests import RequestEdge
 from millpond.api.routes import (
     activity,
@@ -50,6 +51,7 @@ from millpond.api.routes import (
     join_tokens,
     lake,
     lake_care,
+    lake_replicas,
     library,
     lineage,
     logs,
@@ -127,6 +129,7 @@ ROUTERS: Sequence[APIRouter] = (
     cache_plans.router,
     egress.router,
     lake_care.router,
+    lake_replicas.router,
     lineage.router,
     connections.router,
     secrets.router,
@@ -158,6 +161,7 @@ def create_app(deps: Deps, hub: EventHub, *, routers: Sequence[APIRouter] = ROUT
     app.state.request_metrics = metrics.RequestMetrics(registry)
     registry.register(metrics.StateCollector(deps))
     registry.register(CacheCollector(deps))
+    registry.register(ReplicaCollector(deps))
     registry.register(ShareCollector(deps))
     registry.register(EgressCollector(deps))
     _check_routes(routers)

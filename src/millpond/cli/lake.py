@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from millpond.cli import lake_replica
 from millpond.cli.command import command
 from millpond.cli.session import Session
 from millpond.cli.values import Bytes
@@ -16,6 +17,7 @@ from millpond.model.quantity import format_bytes, format_count
 from millpond.wire.lake import Collected, ProjectCollected
 
 app = typer.Typer()
+lake_replica.add_to(app)
 
 DataDir = Annotated[Path | None, typer.Option(help="Data directory of the server (MILL_DATA_DIR).")]
 DatabaseUrl = Annotated[str | None, typer.Option("--db", metavar="URL", help="Database of the server.")]

@@ -184,6 +184,8 @@ class ApiDownloader:
         self._lock = threading.Lock()
         self._outside = Outside(api, self._path, self._objects, clock)
         self._stores = LakeStores(clock)
+        # The store that a range of each pack was last read from.
+        self._gave: dict[str, str] = {}
         # By kind and id of an object: its URLs by store, the best first, and when they came.
         self._urls: dict[tuple[str, str], tuple[Mapping[str, str], float]] = {}
         # Which lake it is; known once the document of the commit was read.
@@ -213,7 +215,7 @@ class ApiDownloader:
     def pack_range(self, pack_id: str, start: int, end: int) -> bytes:
         def read(objects: DataPlane, store: str, url: str) -> bytes:
             data = objects.get_range(url, start, end)
-            self._stores.count(store, len(data))
+            self._gave[pack_id] = store
             return data
 
         return self._get(("packs", pack_id), read)
@@ -233,10 +235,10 @@ class ApiDownloader:
     def pack_url(self, pack_id: str) -> str:
         return urljoin(self._api.base_url, self._ways(("packs", pack_id))[0][1])
 
-    def note_read(self, pack_id: str, url: str, size: int) -> None:
+    def note_read(self, pack_id: str, url: str | None, size: int) -> None:
         ways = self._ways(("packs", pack_id))
         store = next((store for store, known in ways if urljoin(self._api.base_url, known) == url), ways[0][0])
-        self._stores.count(store, size)
+        self._stores.count(store if url else self._gave.get(pack_id, store), size)
 
     def distrust(self, pack_id: str) -> bool:
         key = ("packs", pack_id)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, and_, bindparam, select
 
+from millpond.db import lake_replica_content as replica_content
 from millpond.db.batches import batches
 from millpond.db.insert import insert_missing, insert_rows
 from millpond.db.lookup import rows_in
@@ -217,6 +218,7 @@ def drop_bad_packs(tx: Connection, project_id: str, page_ids: Iterable[str]) -> 
         ids = [bytes.fromhex(page_id) for page_id in batch]
         key = and_(page_pack.c.project_id == project_id, page_pack.c.page_id.in_(ids))
         tx.execute(page_pack.delete().where(key, page_pack.c.pack_id.in_(bad)))
+        replica_content.forget_pages(tx, project_id, ids)
 
 
 def packs_of_pages(tx: Connection, project_id: str, page_ids: Iterable[str]) -> Mapping[str, set[str]]:

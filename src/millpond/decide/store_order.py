@@ -17,6 +17,8 @@ class StoreWay:
     name: str
     # Somebody has said that this site reads from there.
     is_chosen: bool = False
+    # A copy of the lake, not the lake itself.
+    is_copy: bool = False
     # Why an agent of the site could not read from there a moment ago.
     problem: str | None = None
     bytes_per_second: float | None = None
@@ -31,8 +33,8 @@ def order_stores(own: StoreWay, others: Sequence[StoreWay], *, fill_price: float
     """
 
     def rank(way: StoreWay) -> tuple[bool, int, float]:
-        if way.is_chosen:
-            return way.problem is not None, 0, 0.0
+        if way.is_chosen:  # a replica before an endpoint: it is nearer than anything of the lake
+            return way.problem is not None, -1 if way.is_copy else 0, 0.0
         if way is own or _is_cheaper(way, own, fill_price):
             return way.problem is not None, 1, _cost(way, fill_price) or 0.0
         return way.problem is not None, 2, 0.0

@@ -286,7 +286,9 @@ class _Fetch:
             data = read(order.start, order.end)
             self._meter.add(sent=len(data))
             try:
-                return dict(zip(order.digests, map(decode_chunk_list, contents(order, data, read)), strict=True))
+                lists = dict(zip(order.digests, map(decode_chunk_list, contents(order, data, read)), strict=True))
+                self._source.note_read(order.pack_id, None, len(data))
+                return lists
             except Corrupt:
                 if not self._source.distrust(order.pack_id):
                     raise
@@ -308,7 +310,9 @@ class _Fetch:
         while done < len(order.digests):
             rest, read = part_of(order, done, len(order.digests)), self._reading(order.pack_id)
             try:
-                done += write_range(rest, read(rest.start, rest.end), read, self._into)
+                written = write_range(rest, read(rest.start, rest.end), read, self._into)
+                self._source.note_read(order.pack_id, None, part_of(rest, 0, written).end - rest.start)
+                done += written
                 counted(done)
             except Corrupt:
                 if not self._source.distrust(order.pack_id):

@@ -71,8 +71,12 @@ class Downloader(Protocol):
         """Where another process may read the pack for some minutes; None if only this one can."""
         ...
 
-    def note_read(self, pack_id: str, url: str, size: int) -> None:
-        """So many bytes of a pack were read over a URL of `pack_url`."""
+    def note_read(self, pack_id: str, url: str | None, size: int) -> None:
+        """So many bytes of a pack were read and checked: over a URL of `pack_url`, or with `pack_range` (None)."""
+        ...
+
+    def given(self) -> Mapping[str, int]:
+        """Bytes of packs that each store has given, by its id; nothing where there is but one."""
         ...
 
     def distrust(self, pack_id: str) -> bool:

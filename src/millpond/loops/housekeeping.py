@@ -19,6 +19,7 @@ from millpond.services.computes import compute_tests, elastic_rounds, joining
 from millpond.services.deps import Deps
 from millpond.services.jobs import bin, checkpoints, idle, placements, shares
 from millpond.services.lake import collect, pending_deletion, purge
+from millpond.services.lake.replicas import keeping
 from millpond.services.models import bin as model_bin
 from millpond.services.models import checks
 from millpond.services.people import sessions
@@ -52,6 +53,7 @@ def loops(deps: Deps) -> Sequence[Loop]:
         Loop("model checks", checks.TOPIC, checks.SECONDS, partial(checks.settle_all, deps)),
         Loop("doomed", "doomed", 60.0, lambda now: pending_deletion.finish(deps)),
         *_collecting(deps),
+        Loop("lake replicas", cache_policies.TOPIC, 10.0, partial(keeping.keep_all, deps), spacing=1.0),
         # Several, so that one large copy does not hold the small ones back.
         *(Loop(f"sources {n}", sources.TOPIC, 5.0, partial(source_runs.run_due, deps)) for n in (1, 2, 3)),
         Loop("elastic machines", "tokens", 3600.0, partial(elastic_rounds.forget_gone, deps)),

@@ -11,6 +11,7 @@ class SourceKind(StrEnum):
     """What `SourceKey.id` names stands beside each."""
 
     LAKE = "lake"  # nothing
+    REPLICA = "replica"  # a replica of the lake
     OUTSIDE = "outside"  # nothing: objects that a commit only refers to, wherever they lie
     MOUNT = "mount"  # a volume of another site that the filling agent has mounted
     PEER = "peer"  # a volume of another site whose agent sends
@@ -19,7 +20,7 @@ class SourceKind(StrEnum):
 
 
 # Sources whose bytes come over a network.
-FAR = frozenset({SourceKind.LAKE, SourceKind.OUTSIDE, SourceKind.MOUNT, SourceKind.PEER})
+FAR = frozenset({SourceKind.LAKE, SourceKind.REPLICA, SourceKind.OUTSIDE, SourceKind.MOUNT, SourceKind.PEER})
 
 
 class SourceKey(NamedTuple):

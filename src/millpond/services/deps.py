@@ -20,6 +20,7 @@ from millpond.services.jobs.recent_shares import RecentShares
 from millpond.services.jobs.tunnels import Tunnels
 from millpond.services.lake.endpoints import OpenEndpoints
 from millpond.services.lake.fence import Fence, NoFence
+from millpond.services.lake.open_replicas import OpenReplicas
 from millpond.services.people.tickets import UsedTickets
 from millpond.services.repeated_reports import Repeats
 from millpond.services.unchanged_since import Unchanged
@@ -105,6 +106,8 @@ class Deps:
     repeats: Repeats = field(default_factory=Repeats)
     # The lake as sites with an endpoint of their own reach it.
     endpoints: OpenEndpoints = field(default_factory=OpenEndpoints)
+    # The stores of the lake's replicas.
+    replicas: OpenReplicas = field(default_factory=OpenReplicas)
     # Streams to jobs that their agents have not come for yet.
     tunnels: Tunnels = field(default_factory=Tunnels)
     # Shares of a long queue, worked out a moment ago.

@@ -13,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from millpond.db import agents as agent_rows
 from millpond.db import caches, counts, datasets, store_sightings
+from millpond.decide.replication import why_unwell
 from millpond.errors import LakeTakenOver, MillError
 from millpond.model.agent import Agent
 from millpond.model.lake_store import OWN, StoreSight
@@ -20,6 +21,7 @@ from millpond.model.quantity import format_bytes, format_count, format_seconds
 from millpond.services.computes.presence import connected_since
 from millpond.services.deps import Deps
 from millpond.services.egress import budgets
+from millpond.services.lake.replicas import replicas
 from millpond.wire.health import LEAST_FREE_BYTES
 
 _PROBE = "doctor/probe"
@@ -46,6 +48,7 @@ def examine(deps: Deps) -> Sequence[Check]:
         _fills,
         _stores,
         _egress,
+        _replicas,
     )
     return [check(deps) for check in checks]
 
@@ -196,6 +199,20 @@ def _egress(deps: Deps) -> Check:
         return Check("egress", True, "No budget is nearly used up.")
     said = _listed([f"{one.project or 'all projects'}: {one.text}" for one in beyond])
     return Check("egress", False, f"Monthly budgets nearly or wholly used: {said}.", "See: mill egress budget list")
+
+
+def _replicas(deps: Deps) -> Check:
+    """Whether replicas of the lake are kept up to date."""
+    found = replicas.list_all(deps)
+    now = deps.clock.now()
+    wrong = {one.replica.name: why_unwell(one.replica.problem, one.lag, now) for one in found}
+    told = [f"{name}: {why}" for name, why in wrong.items() if why is not None]
+    if told:
+        return Check(
+            "lake replicas", False, _listed(told), "Copying goes on by itself. See: mill lake replica show NAME"
+        )
+    said = "; ".join(f"{one.replica.name} is {one.state}" for one in found)
+    return Check("lake replicas", True, f"{said}." if said else "None.")
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -179,8 +179,11 @@ class DirectLake:
     def pack_url(self, pack_id: str) -> None:
         return None
 
-    def note_read(self, pack_id: str, url: str, size: int) -> None:
+    def note_read(self, pack_id: str, url: str | None, size: int) -> None:
         return None
+
+    def given(self) -> Mapping[str, int]:
+        return {}
 
     def distrust(self, pack_id: str) -> bool:
         return False

@@ -75,8 +75,9 @@ class Way:
     server_port: int
     is_cut: bool = False
     port: int = 0
-    # Bytes that came from the server.
+    # Bytes that came from the server, and after how many of them it closes for good.
     passed: int = 0
+    ends_after: int | None = None
 
     @property
     def url(self) -> str:
@@ -100,6 +101,9 @@ def way_to(server_port: int) -> Iterator[Way]:
                     if not data:
                         return
                     way.passed += len(data) if one is server else 0
+                    if way.ends_after is not None and way.passed > way.ends_after:
+                        way.server_port = 1  # nobody listens there
+                        return
                     other[one].sendall(data)
 
     with _listening(serve) as port:

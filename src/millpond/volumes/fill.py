@@ -75,7 +75,7 @@ def fill(
             known = KeptSource(source, room_for_pages() if kept is None else kept)
             tally = tally or SourceTally()
             local = partial(LocalFiles, known, tree, bases, attempt.older, nursery, made_here=made_here, tally=tally)
-            filled = _make(attempt, tree, known, local, peer, _Told(tally, progress), nursery, throttle)
+            filled = _make(attempt, tree, known, local, peer, _Told(tally, known, progress), nursery, throttle)
     except StoreUnavailable:
         raise
     except BaseException:
@@ -126,12 +126,16 @@ def sync_file_system(path: Path) -> None:
 class _Told:
     """Tells the tally what has come from the lake, and then whoever watches."""
 
-    def __init__(self, tally: SourceTally, progress: Progress | None) -> None:
+    def __init__(self, tally: SourceTally, source: KeptSource, progress: Progress | None) -> None:
         self.tally = tally
+        self._source = source
         self._progress = progress
 
+    def note(self, moved: Moved) -> None:
+        self.tally.note_fetched(moved, self._source.given())
+
     def __call__(self, moved: Moved, /) -> None:
-        self.tally.note_fetched(moved)
+        self.note(moved)
         if self._progress is not None:
             self._progress(moved)
 
@@ -169,7 +173,7 @@ def _make(
         # What may not be written now may be later, when somebody has put it right.
         raise VolumeProblem(error.message, hint=error.hint) from error
     publish(attempt)
-    told.tally.note_fetched(fetched.moved)
+    told.note(fetched.moved)
     return Filled(told.tally.given())
 
 

@@ -35,8 +35,11 @@ class KeptSource(KeptPages):
     def pack_url(self, pack_id: str) -> str | None:
         return self._source.pack_url(pack_id)
 
-    def note_read(self, pack_id: str, url: str, size: int) -> None:
+    def note_read(self, pack_id: str, url: str | None, size: int) -> None:
         self._source.note_read(pack_id, url, size)
+
+    def given(self) -> Mapping[str, int]:
+        return self._source.given()
 
     def distrust(self, pack_id: str) -> bool:
         return self._source.distrust(pack_id)

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from millpond.lake.transfer import Moved
-from millpond.model.fill_source import LAKE_KEY, OUTSIDE_KEY, Given, SourceKey
+from millpond.model.fill_source import LAKE_KEY, OUTSIDE_KEY, Given, SourceKey, SourceKind
+from millpond.model.lake_store import ENDPOINT, OWN
 
 
 class SourceTally:
@@ -46,10 +47,13 @@ class SourceTally:
             with self._lock:
                 self._receiving -= total
 
-    def note_fetched(self, moved: Moved) -> None:
-        """Take how far fetching from the lake has come."""
+    def note_fetched(self, moved: Moved, stores: Mapping[str, int]) -> None:
+        """Take how far fetching from the lake has come, and what each of its `stores` gave of that."""
+        copies = {store: size for store, size in stores.items() if store not in (OWN, ENDPOINT)}
         with self._lock:
-            self._given[LAKE_KEY] = Given(moved.sent - moved.outside)
+            self._given[LAKE_KEY] = Given(max(0, moved.sent - moved.outside - sum(copies.values())))
+            for store, size in copies.items():
+                self._given[SourceKey(SourceKind.REPLICA, store)] = Given(size)
             self._given[OUTSIDE_KEY] = Given(moved.outside)
 
     def given(self) -> Mapping[SourceKey, Given]:

@@ -965,6 +965,91 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/lake/replicas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Lake Replicas
+         * @description By name, all of them at once.
+         */
+        get: operations["list_lake_replicas"];
+        put?: never;
+        /**
+         * Add Lake Replica
+         * @description Refused for a place that holds something else, and for the lake itself.
+         */
+        post: operations["add_lake_replica"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/lake/replicas/{replica}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Lake Replica */
+        get: operations["get_lake_replica"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove Lake Replica
+         * @description Its objects stay where they are.
+         */
+        delete: operations["remove_lake_replica"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/lake/replicas/{replica}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check Lake Replica
+         * @description Compare it with what it should hold; what is wrong is copied again.
+         */
+        post: operations["check_lake_replica"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/lake/replicas/{replica}/sync": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sync Lake Replica
+         * @description Let it be brought up to date now.
+         */
+        post: operations["sync_lake_replica"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/lake/stats": {
         parameters: {
             query?: never;
@@ -8948,6 +9033,68 @@ export interface components {
             /** Site */
             site?: string | null;
         };
+        /**
+         * LakeReplica
+         * @description A copy of the lake, what it holds, and what it lacks of the lake.
+         */
+        LakeReplica: {
+            /** Bytes */
+            bytes: number;
+            /** Bytes Behind */
+            bytes_behind: number;
+            /** Commits Behind */
+            commits_behind: number;
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Endpoint */
+            endpoint: string | null;
+            /** Has Credentials */
+            has_credentials: boolean;
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Packs */
+            packs: number;
+            /** Packs Behind */
+            packs_behind: number;
+            /** Problem */
+            problem: string | null;
+            /** Region */
+            region: string;
+            /** Seconds Behind */
+            seconds_behind: number;
+            /** Sites */
+            sites: string[];
+            /** State */
+            state: string;
+            /** Synced At */
+            synced_at: string | null;
+            /** Url */
+            url: string;
+        };
+        /**
+         * LakeReplicaCreate
+         * @description A copy of the lake at `url`, for these sites. Without credentials those of the lake open it.
+         */
+        LakeReplicaCreate: {
+            credentials?: components["schemas"]["Credentials"] | null;
+            /** Endpoint */
+            endpoint?: string | null;
+            /** Name */
+            name: string;
+            /** Region */
+            region?: string | null;
+            /** Sites */
+            sites: string[];
+            /**
+             * Url
+             * @description s3://bucket/prefix, gs://bucket/prefix or az://container/prefix.
+             */
+            url: string;
+        };
         /** LakeStats */
         LakeStats: {
             /** Projects */
@@ -10178,6 +10325,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[LakeReplica] */
+        Page_LakeReplica_: {
+            /** Items */
+            items: components["schemas"]["LakeReplica"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[Link] */
         Page_Link_: {
             /** Items */
@@ -11100,6 +11254,22 @@ export interface components {
             seconds: number;
             /** Started */
             started: number;
+        };
+        /**
+         * ReplicaChecked
+         * @description Objects that should be in the replica; those missing or of another size are copied again.
+         */
+        ReplicaChecked: {
+            /** Examples */
+            examples: string[];
+            /** Extra */
+            extra: number;
+            /** Missing */
+            missing: number;
+            /** Objects */
+            objects: number;
+            /** Wrong */
+            wrong: number;
         };
         /**
          * ReplicaState
@@ -12306,7 +12476,7 @@ export interface components {
          * @description What `SourceKey.id` names stands beside each.
          * @enum {string}
          */
-        SourceKind: "lake" | "outside" | "mount" | "peer" | "volume" | "disk";
+        SourceKind: "lake" | "replica" | "outside" | "mount" | "peer" | "volume" | "disk";
         /**
          * SourceResult
          * @description What the last run that succeeded did; `commit_id` only if something had changed.
@@ -15717,6 +15887,190 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Reconciled"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_lake_replicas: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_LakeReplica_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_lake_replica: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LakeReplicaCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LakeReplica"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_lake_replica: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                replica: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LakeReplica"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_lake_replica: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                replica: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    check_lake_replica: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                replica: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplicaChecked"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sync_lake_replica: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                replica: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LakeReplica"];
                 };
             };
             /** @description A problem */

@@ -6,6 +6,7 @@ from fastapi import APIRouter
 
 from millpond.api.access import Admin, DepsOf, Member, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
+from millpond.api.shapes.credentials import plain_credentials
 from millpond.model.connection import PlaceKind, ProjectConnection
 from millpond.model.people import Project
 from millpond.services.sources import connections
@@ -27,7 +28,9 @@ def list_connections(
 def create_connection(body: wire.ConnectionCreate, scope: Admin, deps: DepsOf) -> wire.Connection:
     """Refused for the lake's own bucket, and for addresses that are neither public nor listed by an administrator."""
     given = body.model_dump(exclude={"credentials"})
-    made = connections.create(deps, scope.actor, scope.project, **given, credentials=_plain(body.credentials))
+    made = connections.create(
+        deps, scope.actor, scope.project, **given, credentials=plain_credentials(body.credentials)
+    )
     return _connection(scope.project, made)
 
 
@@ -38,7 +41,7 @@ def get_connection(connection: str, scope: Viewer, deps: DepsOf) -> wire.Connect
 
 @router.patch("/{connection}")
 def change_connection(connection: str, body: wire.ConnectionChange, scope: Admin, deps: DepsOf) -> wire.Connection:
-    changed = connections.change(deps, scope.actor, scope.project, connection, _plain(body.credentials))
+    changed = connections.change(deps, scope.actor, scope.project, connection, plain_credentials(body.credentials))
     return _connection(scope.project, changed)
 
 
@@ -53,15 +56,6 @@ def test_connection(connection: str, scope: Member, deps: DepsOf) -> wire.Connec
     """Whether the place answers and may be read."""
     found = connections.test(deps, connections.get(deps, scope.project, connection))
     return wire.ConnectionTest.model_validate(found)
-
-
-def _plain(given: wire.Credentials | None) -> dict[str, str]:
-    if given is None:
-        return {}
-    found = {name: getattr(given, name) for name in wire.Credentials.model_fields}
-    return {
-        name: value if isinstance(value, str) else value.get_secret_value() for name, value in found.items() if value
-    }
 
 
 def _connection(project: Project, value: ProjectConnection) -> wire.Connection:

@@ -40,6 +40,14 @@ from millpond.db.tables.endpoints import (
 from millpond.db.tables.flow_triggers import flow_backfill, flow_backfill_part, flow_firing, flow_trigger
 from millpond.db.tables.flows import flow, flow_memo, flow_run, flow_step, flow_version
 from millpond.db.tables.imports import connection, source, source_object
+from millpond.db.tables.lake_replicas import (
+    lake_replica,
+    lake_replica_commit,
+    lake_replica_dataset,
+    lake_replica_pack,
+    lake_replica_page,
+    lake_replica_site,
+)
 from millpond.db.tables.lineage import lineage_edge
 from millpond.db.tables.logs import log_chunk
 from millpond.db.tables.models import model, model_version
@@ -121,6 +129,12 @@ __all__ = [
     "job",
     "job_event",
     "join_token",
+    "lake_replica",
+    "lake_replica_commit",
+    "lake_replica_dataset",
+    "lake_replica_pack",
+    "lake_replica_page",
+    "lake_replica_site",
     "lease",
     "lineage_edge",
     "link",

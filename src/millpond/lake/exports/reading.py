@@ -125,8 +125,11 @@ class ExportFile:
             places.update(unpack_locator(self._read(part, DOCUMENT_MOST)))
         return places
 
-    def note_read(self, pack_id: str, url: str, size: int) -> None:
+    def note_read(self, pack_id: str, url: str | None, size: int) -> None:
         return None
+
+    def given(self) -> Mapping[str, int]:
+        return {}
 
     def distrust(self, pack_id: str) -> bool:
         return False

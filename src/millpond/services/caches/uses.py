@@ -14,7 +14,7 @@ from millpond.db import links, volume_usage, volumes
 from millpond.db.caches import CachedView
 from millpond.decide.bandwidth import expected_seconds, updated
 from millpond.model.cached_state import CachedState
-from millpond.model.fill_source import FAR, LAKE_KEY, SourceKey
+from millpond.model.fill_source import FAR, LAKE_KEY, SourceKey, SourceKind
 from millpond.model.job import Job
 from millpond.model.topology import LAKE, Bandwidth, CacheUses, FillRate
 from millpond.model.volume import CachedCommit
@@ -61,6 +61,8 @@ def _source(tx: Connection, seen: FillSeen) -> tuple[str, int]:
     """Where most of the bytes came from over a network, and how many came from there."""
     far = [(size, key) for key, size in _given(seen).items() if key.kind in FAR]
     most, source = max(far, default=(0, LAKE_KEY))
+    if source.kind is SourceKind.REPLICA:
+        return source.id, most
     volume = volumes.get(tx, source.id) if source.id else None
     return (volume.site_id if volume else LAKE), most
 

@@ -99,7 +99,7 @@ def sign(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, asked: Urls
     if asked.packs:
         deps.lake_use.last_read = now
 
-    found = stores.stores_for(deps, actor)
+    found = stores.stores_for(deps, actor, commit.id)
     best, *others = [_signed(store, keys, asked, seconds) for store in found]
     return Urls(
         store=best.store,

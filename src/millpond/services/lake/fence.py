@@ -7,18 +7,22 @@ more when the new owner begins to read. Removing objects looks each time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 
 from millpond.blobs.memory import MemoryStore
 from millpond.blobs.signing import ROUTE
 from millpond.blobs.store import BlobInfo, BlobStore, Buffer, SignedUrl
-from millpond.errors import LakeTakenOver
+from millpond.errors import LakeTakenOver, MillError, StoreUnavailable
 from millpond.lake import keys
 from millpond.lake.records import decode_owner
 
 FRESH_SECONDS = 4.0
 SETTLE_SECONDS = 10.0
+# A lake that did not answer is not asked again for so long, where there is a copy of it.
+_AWAY_SECONDS = 15.0
 
 
 class Fence:
@@ -71,12 +75,31 @@ class FencedStore:
         self.unfenced = store
         self.signed_puts_only_create = store.signed_puts_only_create
         self._fence = fence
+        # Copies of the lake, which are read while it is away.
+        self.copies: Callable[[], Sequence[BlobStore]] = tuple
+        self._away_until = 0.0
 
     def get(self, key: str) -> bytes:
-        return self.unfenced.get(key)
+        return self._read(key, lambda store: store.get(key))
 
     def get_range(self, key: str, start: int, end: int) -> bytes:
-        return self.unfenced.get_range(key, start, end)
+        return self._read(key, lambda store: store.get_range(key, start, end))
+
+    def _read(self, key: str, read: Callable[[BlobStore], bytes]) -> bytes:
+        """From the lake; what never changes comes from a copy while the lake is away."""
+        is_away = time.monotonic() < self._away_until
+        if not is_away or not _never_changes(key):
+            try:
+                return read(self.unfenced)
+            except StoreUnavailable:
+                copies = self.copies() if _never_changes(key) else ()
+                if not copies:
+                    raise
+                self._away_until = time.monotonic() + _AWAY_SECONDS
+        for copy in self.copies():
+            with suppress(MillError):
+                return read(copy)
+        return read(self.unfenced)
 
     def put(self, key: str, data: Buffer, *, if_absent: bool = False) -> None:
         self._fence.check()
@@ -106,6 +129,10 @@ def served_by_us(store: BlobStore, key: str) -> BlobStore | None:
     """The store behind the server's own URLs; None for one that serves its objects itself."""
     inner = store.unfenced if isinstance(store, FencedStore) else store
     return inner if inner.sign("GET", key, 60).url.startswith(ROUTE) else None
+
+
+def _never_changes(key: str) -> bool:
+    return any(f"/{kind}/" in key for kind in ("packs", "pages", "locators", "commits"))
 
 
 def _message(database: str, taken_at: datetime) -> str:

@@ -11,10 +11,11 @@ from sqlalchemy import Connection
 
 from millpond.blobs.signing import ROUTE
 from millpond.blobs.store import SignedUrl
-from millpond.db import server, sites, store_sightings
+from millpond.db import lake_replicas, server, sites, store_sightings
 from millpond.decide.store_order import StoreWay, order_stores
 from millpond.lake import keys
 from millpond.model.agent import Agent
+from millpond.model.lake_replica import LakeReplica
 from millpond.model.lake_store import ENDPOINT, OWN, StoreSight
 from millpond.model.people import Actor
 from millpond.model.volume import Site
@@ -56,18 +57,48 @@ class SiteStore:
     seen_at: datetime | None
 
 
-def stores_for(deps: Deps, actor: Actor) -> list[ReadableStore]:
-    """Where this actor reads the lake, the best first. There is always one."""
+def stores_for(deps: Deps, actor: Actor, commit_id: str | None = None) -> list[ReadableStore]:
+    """Where this actor reads the lake, the best first. There is always one.
+
+    Replicas count if they hold this commit entirely, or, without one, if the actor's site reads from them.
+    """
     own = ReadableStore(OWN, "the lake", lambda key, seconds: deps.store.sign("GET", key, seconds).url)
     with deps.db.read() as tx:
         endpoint = _endpoint(tx, actor.site_id)
-        problems = problems_at(tx, deps, actor.site_id) if endpoint else {}
-    if endpoint is None:
+        replicas = _replicas(tx, actor.site_id, commit_id)
+        problems = problems_at(tx, deps, actor.site_id) if endpoint or replicas else {}
+    found = {OWN: own}
+    if endpoint is not None:
+        found[ENDPOINT] = ReadableStore(ENDPOINT, f"the lake at {endpoint}", _signing(deps, endpoint))
+    for one in replicas:
+        found[one.id] = ReadableStore(one.id, f"replica {one.name}", _replica_signing(deps, one))
+    if len(found) == 1:
         return [own]
-    found = {OWN: own, ENDPOINT: ReadableStore(ENDPOINT, f"the lake at {endpoint}", _signing(deps, endpoint))}
-    ways = [StoreWay(one.id, one.name, problem=problems.get(one.id)) for one in found.values()]
-    ordered = order_stores(ways[0], [replace(way, is_chosen=True) for way in ways[1:]])
-    return [found[way.id] for way in ordered]
+    chosen = {ENDPOINT, *(one.id for one in replicas if actor.site_id in one.sites)}
+    ways = [
+        StoreWay(
+            one.id,
+            one.name,
+            is_chosen=one.id in chosen,
+            is_copy=one.id not in (OWN, ENDPOINT),
+            problem=problems.get(one.id),
+        )
+        for one in found.values()
+    ]
+    return [found[way.id] for way in order_stores(ways[0], ways[1:])]
+
+
+def _replicas(tx: Connection, site_id: str | None, commit_id: str | None) -> Sequence[LakeReplica]:
+    if commit_id is not None:
+        return lake_replicas.holding(tx, commit_id)
+    return lake_replicas.of_site(tx, site_id) if site_id else ()
+
+
+def _replica_signing(deps: Deps, replica: LakeReplica) -> Callable[[str, int], str]:
+    def sign(key: str, seconds: int) -> str:
+        return deps.replicas.store(replica, deps.seal).sign("GET", key, seconds).url
+
+    return sign
 
 
 def sign_create(deps: Deps, site_id: str | None, key: str, checksum: str) -> SignedUrl:
@@ -102,19 +133,23 @@ def wanted_at(deps: Deps, site_id: str) -> Sequence[str]:
     """The ids of the stores that agents of a site are to try: none where the server itself serves the lake."""
     with deps.db.read() as tx:
         site = sites.get(tx, site_id)
-    if site is not None and site.lake_endpoint:
-        return [ENDPOINT, OWN]
+        copies = [one.id for one in lake_replicas.of_site(tx, site_id)]
+    own = [ENDPOINT] if site is not None and site.lake_endpoint else []
+    if own or copies:
+        return [*own, *copies, OWN]
     return [] if urlsplit(deps.settings.lake).scheme in _SERVED_HERE else [OWN]
 
 
 def seen_at(tx: Connection, deps: Deps, site: Site) -> list[SiteStore]:
     """The stores that were set for a site, and the lake, as its agents find them; none where there is but the lake."""
-    if site.lake_endpoint is None:
+    copies = {one.id: f"replica {one.name}" for one in lake_replicas.of_site(tx, site.id)}
+    if site.lake_endpoint is None and not copies:
         return []
     problems = problems_at(tx, deps, site.id)
     since = connected_since(deps.clock.now())
     tried = {one.store_id: one.seen_at for one in reversed(store_sightings.of_site(tx, site.id, since=since))}
-    names = {ENDPOINT: f"the lake at {site.lake_endpoint}", OWN: "the lake at its own endpoint"}
+    endpoint = {ENDPOINT: f"the lake at {site.lake_endpoint}"} if site.lake_endpoint else {}
+    names = copies | endpoint | {OWN: "the lake at its own endpoint"}
     return [
         SiteStore(id, name, problems.get(id) or (None if id in tried else NOT_TRIED), tried.get(id))
         for id, name in names.items()

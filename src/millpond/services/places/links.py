@@ -8,7 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from millpond.db import links, volumes
+from millpond.db import lake_replicas, links, volumes
 from millpond.errors import BadRequest
 from millpond.model.people import Actor
 from millpond.model.topology import LAKE, Bandwidth, Link, ordered
@@ -105,7 +105,10 @@ def _measured(tx: Connection) -> dict[tuple[str, str], list[Bandwidth]]:
     """What fills brought, by the ends of the link they came over."""
     at = {volume.id: volume.site_id for volume in volumes.all_of(tx)}
     found: dict[tuple[str, str], list[Bandwidth]] = {}
+    copies = lake_replicas.by_id(tx)
     for one in links.bandwidths(tx):
+        if one.source_id in copies:
+            continue  # no end of a link
         found.setdefault(ordered(one.source_id, at[one.volume_id]), []).append(one)
     return found
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection
 
-from millpond.db import caches, links, sites, volume_usage
+from millpond.db import caches, lake_replicas, links, sites, volume_usage
 from millpond.db.caches import CachedView
 from millpond.errors import BadRequest
 from millpond.model.people import SYSTEM, Actor
@@ -161,7 +161,7 @@ def numbers(deps: Deps) -> VolumeNumbers:
     with deps.db.read() as tx:
         return VolumeNumbers(
             volumes=shown,
-            sites=sites.by_id(tx),
+            sites={**sites.by_id(tx), **replica_names(tx)},
             uses=volume_usage.uses_by_volume(tx),
             fills=fill_speeds(tx, deps.clock.now()),
             pinned=volume_usage.pinned_by_volume(tx),
@@ -188,7 +188,7 @@ def throughput(fills: Iterable[FillSpeed]) -> float:
 
 def running_fills(tx: Connection, actor: Actor, now: datetime) -> list[RunningFill]:
     """What is on its way, of the projects one may see, with its throughput and the time that is left."""
-    names = sites.by_id(tx)
+    names = {**sites.by_id(tx), **replica_names(tx)}
     filling = caches.of_ids(tx, volume_usage.filling_ids(tx))
     known = speeds(tx, filling, now)
     return [
@@ -221,8 +221,13 @@ def sample_of(volume: VolumeView, at: datetime) -> VolumeSample:
     )
 
 
+def replica_names(tx: Connection) -> dict[str, str]:
+    """How replicas are called among the sources of fills."""
+    return {id: f"replica {name}" for id, name in lake_replicas.by_id(tx).items()}
+
+
 def bandwidths_of(tx: Connection, volume_id: str) -> list[VolumeBandwidth]:
-    names = sites.by_id(tx)
+    names = {**sites.by_id(tx), **replica_names(tx)}
     return [
         VolumeBandwidth(
             source=names.get(one.source_id, one.source_id),

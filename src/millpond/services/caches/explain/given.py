@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from millpond.db import links, volumes
+from millpond.db import lake_replicas, links, volumes
 from millpond.db.caches import CachedView
 from millpond.model.fill_source import SourceKey, SourceKind
 from millpond.model.quantity import format_bytes
-from millpond.model.volume import Volume
 
 _NAMES = {
     SourceKind.LAKE: "the lake",
@@ -32,7 +31,8 @@ class SourceGave:
 
 def given_to(tx: Connection, found: Iterable[CachedView]) -> Mapping[str, Sequence[SourceGave]]:
     """By the id of the cached commit, the largest first. What is not known is left out."""
-    known = {volume.id: volume for volume in volumes.all_of(tx)}
+    known = {volume.id: f"volume {volume.name} at {volume.site}" for volume in volumes.all_of(tx)}
+    known |= {id: f"replica {name}" for id, name in lake_replicas.by_id(tx).items()}
     rates = links.rates(tx)
     return {view.cached.id: _named(rates[view.cached.id].given, known) for view in found if view.cached.id in rates}
 
@@ -41,13 +41,13 @@ def in_words(given: Sequence[SourceGave]) -> str:
     return ", ".join(f"{format_bytes(one.bytes)} from {one.name}" for one in given)
 
 
-def _named(given: Mapping[SourceKey, int], known: Mapping[str, Volume]) -> list[SourceGave]:
+def _named(given: Mapping[SourceKey, int], known: Mapping[str, str]) -> list[SourceGave]:
     ordered = sorted(given.items(), key=lambda item: (-item[1], item[0]))
     return [SourceGave(key.kind, _name(key, known), size) for key, size in ordered]
 
 
-def _name(key: SourceKey, known: Mapping[str, Volume]) -> str:
+def _name(key: SourceKey, known: Mapping[str, str]) -> str:
     if key.kind in _NAMES:
         return _NAMES[key.kind]
-    volume = known.get(key.id)
-    return f"volume {volume.name} at {volume.site}" if volume else "a volume that no longer exists"
+    gone = "a replica" if key.kind is SourceKind.REPLICA else "a volume"
+    return known.get(key.id, f"{gone} that no longer exists")

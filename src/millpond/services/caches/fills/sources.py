@@ -9,12 +9,13 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from millpond.db import agents, caches, links, sites, volumes
+from millpond.db import agents, caches, lake_replicas, links, sites, volumes
 from millpond.db.caches import CachedView
 from millpond.decide.bandwidth import expected_seconds
 from millpond.decide.source import FillSource, FillWay, choose_source
 from millpond.model.agent import Agent
 from millpond.model.cached_state import CachedState
+from millpond.model.lake_replica import LakeReplica
 from millpond.model.topology import LAKE, Link
 from millpond.model.volume import CachedCommit, Volume
 from millpond.services.caches.fills import rates as fill_rates
@@ -23,6 +24,7 @@ from millpond.services.caches.fills.speed import FillSpeed, speeds
 from millpond.services.computes.presence import connected_since
 from millpond.services.deps import Deps
 from millpond.services.egress import budgets
+from millpond.services.lake import stores
 from millpond.services.places import geography
 from millpond.services.places.geography import Geography
 
@@ -44,6 +46,8 @@ class Ways:
     taking: Mapping[str, str]
     now: datetime
     traffic: Traffic
+    # Replicas that its site reads from, and can, in place of the lake.
+    copies: Sequence[LakeReplica] = ()
 
     def is_mounted(self, volume: Volume) -> bool:
         look = self.places.look(self.agent.id, volume.id)
@@ -63,8 +67,10 @@ def load(tx: Connection, deps: Deps, agent: Agent) -> Ways:
     measured = {(one.volume_id, one.source_id): one.bytes_per_second for one in links.bandwidths(tx)}
     peers = agents.peers(tx, since=connected_since(deps.clock.now())) if visited else {}
     prices, addresses = deps.settings.fill_price, sites.addresses(tx)
+    problems = stores.problems_at(tx, deps, agent.site_id)
+    copies = [one for one in lake_replicas.of_site(tx, agent.site_id) if one.id not in problems]
     taking, traffic = _taking(tx, peers), fill_rates.load(tx, places.now)
-    return Ways(agent, visited, places, measured, prices, peers, addresses, taking, places.now, traffic)
+    return Ways(agent, visited, places, measured, prices, peers, addresses, taking, places.now, traffic, copies)
 
 
 def source_of(tx: Connection, ways: Ways, view: CachedView) -> FillSource | None:
@@ -74,7 +80,8 @@ def source_of(tx: Connection, ways: Ways, view: CachedView) -> FillSource | None
     has = {other.cached.volume_id for other in elsewhere if other.cached.state is CachedState.READY}
     found = [_way(ways, row, volume) for volume in ways.visited if volume.id in has]
     found += _followed(tx, ways, row, elsewhere)
-    if not found:
+    copy = _copy(tx, ways, row)
+    if not found and copy is None:
         return None
     lake = FillWay(
         LAKE,
@@ -83,6 +90,9 @@ def source_of(tx: Connection, ways: Ways, view: CachedView) -> FillSource | None
         price_per_gb=_price(ways.places.link(LAKE, ways.agent.site_id)),
         limit=_limit(ways, LAKE),
     )
+    if copy is not None:  # what stands beside the site costs nothing to read from
+        known = ways.measured.get((row.volume_id, copy.id)) or lake.bytes_per_second
+        lake = FillWay(LAKE, f"replica {copy.name}", bytes_per_second=known)
     lake, open_ways = _within_budget(tx, ways, row, lake, found)
     # What is linked from a commit beside it is not fetched.
     missing = row.bytes if row.fetch_bytes is None else row.fetch_bytes
@@ -136,6 +146,14 @@ def sister_speed(tx: Connection, ways: Ways, row: CachedCommit, volume_id: str) 
     found = speeds(tx, views, ways.now)
     own = next((one.bytes_per_second for one in found.values()), None)
     return own or ways.measured.get((volume_id, LAKE))
+
+
+def _copy(tx: Connection, ways: Ways, row: CachedCommit) -> LakeReplica | None:
+    """The replica that the site reads this commit from in place of the lake."""
+    if not ways.copies:
+        return None
+    holding = {one.id for one in lake_replicas.holding(tx, row.commit_id)}
+    return next((one for one in ways.copies if one.id in holding), None)
 
 
 def explain(tx: Connection, deps: Deps, view: CachedView) -> tuple[str, ...]:
