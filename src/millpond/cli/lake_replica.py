@@ -130,7 +130,7 @@ def check(mill: Session, name: Name) -> None:
 
 @command(replica, "rm")
 def remove(mill: Session, name: Name, yes: Yes = False) -> None:
-    """Remove a replica. Its objects stay where they are; nobody reads them any more.
+    """Remove a replica. Its objects stay where they are, and are no longer read.
 
     Example: mill lake replica rm virginia
     """
