@@ -1,6 +1,6 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { api, queries, take } from "./client";
-import type { LinkPut } from "./shapes";
+import type { LinkPut, RateLimitPut } from "./shapes";
 
 export const sitesQuery = queryOptions({
   queryKey: ["sites"],
@@ -79,6 +79,29 @@ export function usePutLink() {
 export function useRemoveLink() {
   return useMutation({
     mutationFn: ({ a, b }: Ends) => take(api.DELETE("/api/v1/links/{a}/{b}", { params: { path: { a, b } } })),
+    onSuccess: refreshTopology,
+  });
+}
+
+/** What has a limit: a link by its ends, or a site. */
+export type Limited = Ends | { site: string };
+
+export function usePutLimit() {
+  return useMutation({
+    mutationFn: async ({ of, limit }: { of: Limited; limit: RateLimitPut }): Promise<unknown> =>
+      "site" in of
+        ? take(api.PUT("/api/v1/sites/{site}/limit", { params: { path: of }, body: limit }))
+        : take(api.PUT("/api/v1/links/{a}/{b}/limit", { params: { path: of }, body: limit })),
+    onSuccess: refreshTopology,
+  });
+}
+
+export function useRemoveLimit() {
+  return useMutation({
+    mutationFn: async (of: Limited): Promise<unknown> =>
+      "site" in of
+        ? take(api.DELETE("/api/v1/sites/{site}/limit", { params: { path: of } }))
+        : take(api.DELETE("/api/v1/links/{a}/{b}/limit", { params: { path: of } })),
     onSuccess: refreshTopology,
   });
 }

@@ -142,7 +142,8 @@ def _way(known: _Known, target: Volume, source_id: str, size: int) -> Fill:
 
 
 def _speed(known: _Known, target: Volume, source_id: str) -> float | None:
-    """Measured by fills of this volume; before there was one, what its link is said to carry."""
+    """Measured by fills of this volume; before there was one, what its link is said to carry. Never above a limit."""
     link = known.places.link(source_id, target.site_id)
     declared = link.bits_per_second / 8 if link and link.bits_per_second else None
-    return known.measured.get((target.id, source_id)) or declared
+    speed = known.measured.get((target.id, source_id)) or declared
+    return known.places.within_limit(speed, source_id, target.site_id)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from sqlalchemy import Connection
 
 from millpond.db import links, sites, volume_sightings
 from millpond.decide.near import Look, Nearness, NearRule, Serves, nearness, serves
+from millpond.decide.rate_limits import in_force, lowest
 from millpond.model.compute import Compute
+from millpond.model.rate_limit import RateLimit
 from millpond.model.topology import Link, Sight, ordered
 from millpond.model.volume import Volume
 from millpond.services.computes.presence import is_connected
@@ -27,9 +29,17 @@ class Geography:
     sights: Mapping[tuple[str, str], Sight]
     rule: NearRule
     now: datetime
+    site_limits: Mapping[str, RateLimit] = field(default_factory=dict)
 
     def link(self, a_id: str, b_id: str) -> Link | None:
         return self.links.get(ordered(a_id, b_id))
+
+    def within_limit(self, known: float | None, source_id: str, site_id: str) -> float | None:
+        """The speed of a way in bytes per second, at most what limits allow now; None if neither is known."""
+        link = self.link(source_id, site_id)
+        limits = (link.limit if link else None, *(self.site_limits.get(end) for end in (source_id, site_id)))
+        most = lowest(in_force(limit, self.now) for limit in limits).bytes_per_second
+        return min((one for one in (known, most) if one is not None), default=None)
 
     def near(self, a_id: str, b_id: str) -> Nearness:
         return nearness(self.names.get(a_id, a_id), self.names.get(b_id, b_id), self.link(a_id, b_id), self.rule)
@@ -51,7 +61,12 @@ class Geography:
 
 def load(tx: Connection, rule: NearRule, now: datetime) -> Geography:
     return Geography(
-        names=sites.by_id(tx), links=links.all_links(tx), sights=volume_sightings.all_sights(tx), rule=rule, now=now
+        names=sites.by_id(tx),
+        links=links.all_links(tx),
+        sights=volume_sightings.all_sights(tx),
+        rule=rule,
+        now=now,
+        site_limits=sites.limits(tx),
     )
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from millpond.errors import BadRequest, Forbidden, NotFound, OverBudget
 from millpond.model.agent import Agent
+from millpond.model.job_spec import JobInput
 from millpond.model.people import Role
 from millpond.services import doctor
 from millpond.services.caches import requests as cache_requests
@@ -14,6 +15,7 @@ from millpond.services.caches.fills import reports as cache_reports
 from millpond.services.deps import Deps
 from millpond.services.egress import budgets, reading
 from millpond.services.egress.reading import EgressBy, EgressFilter
+from millpond.services.jobs import job_data
 from millpond.services.people import projects
 from millpond.services.places import links
 from millpond.testing.builders_data import (
@@ -25,8 +27,10 @@ from millpond.testing.builders_data import (
     an_agent,
     carry_out,
     the_admin,
+    the_volume,
     told,
 )
+from millpond.testing.builders_work import add_job
 from millpond.testing.clock import FakeClock
 from millpond.wire.desired import DesiredFill
 from millpond.wire.observed import SourceSeen, VolumeSeen
@@ -122,6 +126,16 @@ def test_a_used_up_budget_refuses_what_would_cost(deps: Deps, agent: Agent, cloc
     clock.advance(32 * 86_400)
     an_agent_looks(deps, agent)
     begin(deps, agent, "mri")
+
+
+def test_a_job_waits_with_the_reason(deps: Deps, agent: Agent) -> None:
+    say(deps, agent, begin(deps, agent), "ready", GB)
+    budgets.put(deps, the_admin(deps), None, bytes_=1, money=None, warn_percent=80)
+    commit = a_sized_commit(deps, a_dataset(deps, "ct"), size=GB, branch="main")
+    wanted = JobInput("default/ct", commit_id=commit.id, dataset_id=commit.dataset_id)
+    job = add_job(deps.db, inputs=(wanted,), created_by=the_admin(deps).name)
+    told_why = job_data.begin_fills(deps, job, [the_volume(deps)], deps.clock.now())
+    assert told_why is not None and "egress budget of all projects is used up" in told_why.words
 
 
 def an_agent_looks(deps: Deps, agent: Agent) -> None:

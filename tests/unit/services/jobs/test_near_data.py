@@ -11,6 +11,7 @@ from millpond.db.engine import Database
 from millpond.decide.near import NearRule
 from millpond.decide.score import Fill
 from millpond.model.cached_state import CachedState
+from millpond.model.rate_limit import LimitWindow, RateLimit
 from millpond.model.topology import LAKE, Bandwidth, FillRate, Link
 from millpond.services.caches import job_caches
 from millpond.services.deps import Deps
@@ -73,6 +74,10 @@ def test_what_links_say_counts_until_something_was_measured(db: Database, commit
     with db.write() as tx:
         links.put_bandwidth(tx, Bandwidth(volume_id(db, "here"), LAKE, 6 * MB, 3, NOON))
     assert fills(db, commit)["here"] == Fill(SIZE, 10.0, 0.0)
+    with db.write() as tx:
+        ids = {name: one for one, name in sites.by_id(tx).items()}
+        sites.put_limit(tx, ids["local"], RateLimit((LimitWindow(8 * MB),)))
+    assert fills(db, commit)["here"] == Fill(SIZE, 60.0, 0.0), "a limit of 1 MB/s counts"
 
 
 def test_nothing_is_fetched_to_where_it_is(db: Database, commit: str) -> None:

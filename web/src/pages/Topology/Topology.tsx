@@ -7,6 +7,7 @@ import { PageHeader } from "../../components/PageHeader";
 import { WaitingCards } from "../../components/Waiting";
 import { plural } from "../../lib/quantity";
 import { Drawing } from "./parts/Drawing";
+import { EgressSection } from "./parts/EgressSection";
 import { SetLinkButton } from "./parts/LinkForms";
 import { LinkList } from "./parts/LinkList";
 import { NewSiteButton } from "./parts/SiteForms";
@@ -46,6 +47,7 @@ export function TopologyPage() {
               <Drawing topology={topology} />
             </Paper>
             <LinkList links={topology.links} />
+            <EgressSection />
             <section>
               <Title order={2} size="h4" mb="xs">
                 Sites

@@ -116,11 +116,10 @@ def _best_of(found: Sequence[Compute], volume: Volume, places: Geography) -> Ser
 
 
 def _speed(volume: Volume, measured: float | None, places: Geography) -> Speed:
-    """What fills brought; before there was one, what the link is said to carry."""
-    if measured is not None:
-        return Speed(measured, True)
+    """What fills brought; before there was one, what the link is said to carry. Never above a limit."""
     link = places.link(LAKE, volume.site_id)
-    return Speed(link.bits_per_second / 8 if link and link.bits_per_second else None, False)
+    known = measured or (link.bits_per_second / 8 if link and link.bits_per_second else None)
+    return Speed(places.within_limit(known, LAKE, volume.site_id), measured is not None)
 
 
 def _look(

@@ -4,6 +4,7 @@ import type { Link } from "../../../api/shapes";
 import { DataTable } from "../../../components/DataTable";
 import { Time } from "../../../components/Time";
 import { formatBandwidth, formatRate } from "../../../lib/quantity";
+import { LimitButton } from "./LimitForm";
 import { LinkActions } from "./LinkForms";
 
 const column = createColumnHelper<Link>();
@@ -22,6 +23,10 @@ const COLUMNS = [
     header: "Price per GB",
     cell: ({ getValue }) => said(getValue(), String),
   }),
+  column.accessor("limit", {
+    header: "Limit",
+    cell: ({ row }) => <LimitWords limit={row.original.limit} />,
+  }),
   column.accessor("measured_bytes_per_second", {
     header: "Measured",
     cell: ({ row }) => <Measured link={row.original} />,
@@ -37,7 +42,12 @@ const COLUMNS = [
   column.display({
     id: "actions",
     header: "Actions",
-    cell: ({ row }) => <LinkActions link={row.original} />,
+    cell: ({ row }) => (
+      <Group gap="xs" wrap="nowrap">
+        <LinkActions link={row.original} />
+        <LimitButton of={endsOfLimit(row.original)} limit={row.original.limit} />
+      </Group>
+    ),
   }),
 ];
 
@@ -59,6 +69,20 @@ export function LinkList({ links }: { links: Link[] }) {
       )}
     </section>
   );
+}
+
+function LimitWords({ limit }: { limit: Link["limit"] }) {
+  if (!limit) return <>–</>;
+  return (
+    <Text size="sm" miw={160} maw={260}>
+      {limit.text}
+      {limit.windows.length > 1 || limit.until ? ` (now ${limit.in_force})` : ""}
+    </Text>
+  );
+}
+
+function endsOfLimit({ a, b }: Link) {
+  return { a, b };
 }
 
 function Measured({ link }: { link: Link }) {

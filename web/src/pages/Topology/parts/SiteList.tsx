@@ -3,6 +3,7 @@ import type { Topology, TopologyCompute, TopologyVolume } from "../../../api/sha
 import { Status } from "../../../components/Status";
 import { TextLink } from "../../../components/TextLink";
 import { formatRate } from "../../../lib/quantity";
+import { LimitButton } from "./LimitForm";
 import { SiteAddress } from "./SiteAddress";
 import { RemoveSite } from "./SiteForms";
 import { SiteLake } from "./SiteLake";
@@ -34,6 +35,14 @@ export function SiteList({ topology }: { topology: Topology }) {
               {volumes.length > 0 && <SiteAddress site={site} />}
               {volumes.length + computes.length > 0 && <SiteLake site={site} />}
               {computes.length > 0 && <SitePlacements site={site} />}
+              {volumes.length + computes.length > 0 && (
+                <Group gap="xs">
+                  <Text size="sm" c="dimmed">
+                    {site.limit ? `Fills are limited to ${site.limit.text}` : "Fills have no limit"}
+                  </Text>
+                  <LimitButton of={{ site: site.name }} limit={site.limit} />
+                </Group>
+              )}
               {volumes.length + computes.length === 0 && (
                 <Text size="sm" c="dimmed">
                   No volumes or computes yet.
