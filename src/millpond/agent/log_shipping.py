@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from millpond.agent.log_file import LogFile, Taken
+from millpond.agent.request_log import RequestLogShipper
 from millpond.agent.server import Server
 from millpond.agent.usage import UsageShipper
 from millpond.errors import MillError, NotFound, StalePlacement
@@ -39,13 +40,15 @@ class Shipper:
         *,
         adopted: bool,
         measured: Callable[[], dict[str, float]] = dict,
+        requests: RequestLogShipper | None = None,
     ) -> None:
-        """`keepers`: the directories of its keepers, in order of rank."""
+        """`keepers`: the directories of its keepers, in order of rank. `requests`: the log of a router's requests."""
         self._logs = [
             LogShipper(server, placement, directory, rank=rank, adopted=adopted)
             for rank, directory in enumerate(keepers)
         ]
         self._usage = UsageShipper(server, placement, keepers, measured)
+        self._requests = requests
 
     @property
     def log_bytes(self) -> int:
@@ -57,6 +60,8 @@ class Shipper:
             for one in self._logs:
                 together.create_task(one.run())
             together.create_task(self._run_usage())
+            if self._requests is not None:
+                together.create_task(self._requests.run())
 
     async def finish(self) -> None:
         """Ship the rest of the logs, however long the server is away, until no crash of a server can lose any of it;
@@ -65,6 +70,8 @@ class Shipper:
             await one.finish()
         while await self._usage.ship() > 0:
             pass
+        if self._requests is not None:
+            await self._requests.finish()
 
     async def _run_usage(self) -> None:
         while not any(one.is_refused for one in self._logs):

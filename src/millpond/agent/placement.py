@@ -33,7 +33,9 @@ from millpond.agent.kept_outputs import KeptOutputs
 from millpond.agent.log_shipping import Shipper
 from millpond.agent.outcome import SavedOutputs, SaveOutputs, read_outcome, save, spec_with_outputs
 from millpond.agent.prepare import prepare
+from millpond.agent.request_log import RequestLogShipper
 from millpond.agent.server import Server
+from millpond.agent.service_folder import SERVICE
 from millpond.agent.service_watch import ServiceWatch
 from millpond.agent.spec import RANKS, SPEC, answer_clock, read_spec, renew
 from millpond.agent.threads import in_thread
@@ -240,6 +242,9 @@ class Placement:
             [self.directory / RANKS / str(rank) for rank in ranks] or [self.directory],
             adopted=self._adopted,
             measured=lambda: gpu_use(_gpus(self._desired) if self._desired else ()),
+            requests=RequestLogShipper(self._world.server, self.id, self.directory)
+            if (self.directory / SERVICE).is_dir()
+            else None,
         )
 
     async def _run(self, shipper: Shipper) -> Exited | Lost:

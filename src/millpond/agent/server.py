@@ -71,6 +71,11 @@ class Server:
         async with self._turns:
             await self._send(self._shipping, "POST", f"/placements/{placement}/usage", body=batch)
 
+    async def post_request_log(self, placement: str, content: bytes) -> None:
+        """A file of a router's request log; the server keeps it once, however often it is sent."""
+        async with self._turns:
+            await self._send(self._shipping, "POST", f"/placements/{placement}/request-log", body=content)
+
     async def close(self) -> None:
         await self._exchange.aclose()
         await self._shipping.aclose()

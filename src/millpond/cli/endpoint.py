@@ -15,7 +15,8 @@ from millpond.cli.session import Session
 from millpond.client import endpoints as calls
 from millpond.client.logs import read_all
 from millpond.errors import BadRequest, NotFound
-from millpond.wire.endpoints import Endpoint, EndpointReplica, EndpointRevision
+from millpond.model.quantity import parse_seconds
+from millpond.wire.endpoints import Endpoint, EndpointPoint, EndpointReplica, EndpointRevision
 
 app = typer.Typer()
 app.registered_commands += endpoint_changes.app.registered_commands
@@ -126,6 +127,44 @@ def revisions(mill: Session, endpoint: EndpointName) -> None:
     ]
     found = calls.list_revisions(mill.api, mill.project, endpoint)
     mill.out.items(found, columns, empty="No revisions.", drop=["REASON"])
+
+
+@command(app, "metrics")
+def metrics(
+    mill: Session,
+    endpoint: EndpointName,
+    since: Annotated[str, typer.Option(metavar="TIME", help="How far to look back, like 30m or 2d.")] = "1h",
+    step: Annotated[str | None, typer.Option(metavar="TIME", help="Length of each line, like 1m.")] = None,
+) -> None:
+    """Show requests, errors, latency and replicas of an endpoint over time, by version.
+
+    Example: mill endpoint metrics xray --since 2h --step 5m
+    """
+    columns: list[Column[EndpointPoint]] = [
+        ("TIME", lambda p: p.at),
+        ("VERSION", lambda p: p.version),
+        ("REQUESTS", lambda p: p.requests),
+        ("PER SECOND", lambda p: f"{p.requests_per_second:.1f}"),
+        ("ERRORS", lambda p: p.errors),
+        ("P50", lambda p: _milliseconds(p.p50_ms)),
+        ("P95", lambda p: _milliseconds(p.p95_ms)),
+        ("P99", lambda p: _milliseconds(p.p99_ms)),
+        ("HELD", lambda p: p.held),
+        ("REPLICAS", lambda p: p.replicas),
+    ]
+    seconds = None if step is None else parse_seconds(step, least=15, most=86400)
+    found = calls.endpoint_metrics(
+        mill.api,
+        mill.project,
+        endpoint,
+        since_seconds=parse_seconds(since, least=60, most=14 * 86400),
+        step_seconds=seconds,
+    )
+    mill.out.items(found.points, columns, empty="No requests in this time.", drop=["HELD", "PER SECOND"])
+
+
+def _milliseconds(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f} ms"
 
 
 @command(app, "logs")

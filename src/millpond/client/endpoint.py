@@ -10,6 +10,7 @@ from millpond.client.http import Api
 from millpond.model.endpoint import EndpointState
 from millpond.model.quantity import DAY
 from millpond.wire.endpoints import Endpoint as EndpointInfo
+from millpond.wire.endpoints import EndpointMetrics
 
 
 class Endpoint:
@@ -41,6 +42,12 @@ class Endpoint:
         if self.info.state not in calls.SETTLED:
             raise TimeoutError(f"Endpoint {self.info.name} is {self.info.state.value}: {' '.join(self.info.reasons)}")
         return self
+
+    def metrics(self, *, since_seconds: int = 3600, step_seconds: int | None = None) -> EndpointMetrics:
+        """Requests, errors, latency and replicas over time, by version."""
+        return calls.endpoint_metrics(
+            self._api, self.info.project, self.info.name, since_seconds=since_seconds, step_seconds=step_seconds
+        )
 
     def update(self, model: str) -> Endpoint:
         """Replace what it serves by this version, one replica after the other."""

@@ -13,6 +13,7 @@ from millpond.model.endpoint import ENDPOINT_SCHEMA, EndpointState
 from millpond.wire.endpoints import (
     Endpoint,
     EndpointCanary,
+    EndpointMetrics,
     EndpointRevision,
     EndpointRevisions,
     EndpointRollback,
@@ -78,6 +79,13 @@ def scale_endpoint(
 def start_canary(api: Api, project: str, endpoint: str, model: str, weight: int) -> Endpoint:
     body = EndpointCanary(model=model, weight=weight)
     return api.send("POST", f"{_path(project, endpoint)}/canary", Endpoint, body, idempotent=True)
+
+
+def endpoint_metrics(
+    api: Api, project: str, endpoint: str, *, since_seconds: int = 3600, step_seconds: int | None = None
+) -> EndpointMetrics:
+    """Requests, errors, latency and replicas over time, by version."""
+    return api.get(f"{_path(project, endpoint)}/metrics", EndpointMetrics, since=since_seconds, step=step_seconds)
 
 
 def promote_endpoint(api: Api, project: str, endpoint: str) -> Endpoint:

@@ -88,6 +88,13 @@ class ProjectKeys:
         folder = f"{self.logs(placement_id)}{rank}/" if rank else self.logs(placement_id)
         return f"{folder}{_numbered(begin)}-{_numbered(end)}"
 
+    def request_logs(self, endpoint_id: str) -> str:
+        return f"{self.prefix}request-logs/{_checked(endpoint_id)}/"
+
+    def request_log(self, endpoint_id: str, digest: str) -> str:
+        """A file of an endpoint's request log, compressed, until it is committed."""
+        return self.request_logs(endpoint_id) + _checked(digest)
+
     def records(self, dataset_id: str) -> str:
         return f"{self.datasets}{_checked(dataset_id)}/"
 

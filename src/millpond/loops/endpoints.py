@@ -7,13 +7,18 @@ from functools import partial
 
 from millpond.loops.runner import Loop
 from millpond.services.deps import Deps
-from millpond.services.endpoints import endpoints, rounds
+from millpond.services.endpoints import endpoints, metrics, request_logs, rounds
 
 # How soon a job that ended is seen, and what another server did.
 _SECONDS = 1.0
 # Replicas that become ready together are looked at together.
 _SPACING = 0.1
+_LOG_SECONDS = 15.0
 
 
 def loops(deps: Deps) -> Sequence[Loop]:
-    return [Loop("endpoints", endpoints.TOPIC, _SECONDS, partial(rounds.advance_all, deps), _SPACING)]
+    return [
+        Loop("endpoints", endpoints.TOPIC, _SECONDS, partial(rounds.advance_all, deps), _SPACING),
+        Loop("endpoint metrics", "endpoint metrics", float(metrics.SAMPLE_SECONDS), partial(metrics.sample_all, deps)),
+        Loop("request logs", "request logs", _LOG_SECONDS, partial(request_logs.commit_due, deps)),
+    ]

@@ -293,3 +293,23 @@ class EndpointView:
     endpoint: Endpoint
     replicas: Sequence[ReplicaView] = ()
     addresses: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointPoint:
+    """Requests of one version (`model@number`) at all routers within a step of time that begins `at`.
+
+    `outstanding`, `held` and `replicas` are those at its end; `held` counts for the whole endpoint.
+    """
+
+    at: datetime
+    version: str
+    requests: int
+    requests_per_second: float
+    errors: int
+    p50_ms: float | None
+    p95_ms: float | None
+    p99_ms: float | None
+    outstanding: int
+    held: int
+    replicas: int

@@ -73,6 +73,29 @@ class ServedVersion(Response):
     asked: int
 
 
+class EndpointPoint(Response):
+    """Requests of one version within a step of time that begins `at`; what is `held` waits for any version."""
+
+    at: Time
+    version: str
+    requests: int
+    requests_per_second: float
+    errors: int
+    p50_ms: float | None
+    p95_ms: float | None
+    p99_ms: float | None
+    outstanding: int
+    held: int
+    replicas: int
+
+
+class EndpointMetrics(Response):
+    """Points by time and version; steps in which no router told anything have none."""
+
+    step_seconds: int
+    points: list[EndpointPoint]
+
+
 class EndpointReplica(Response):
     """`started`: seconds of each part of its newest start."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Annotated
 
 import yaml
@@ -14,7 +15,7 @@ from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.api.preconditions import if_match_number
 from millpond.api.shapes import endpoints as shapes
 from millpond.errors import BadRequest
-from millpond.services.endpoints import endpoints, tokens
+from millpond.services.endpoints import endpoints, metrics, tokens
 from millpond.services.endpoints.why import why
 from millpond.wire import endpoints as wire
 from millpond.wire.base import Page
@@ -81,6 +82,20 @@ def delete_endpoint(endpoint: str, scope: Member, deps: DepsOf) -> None:
 def list_endpoint_revisions(endpoint: str, scope: Viewer, deps: DepsOf) -> wire.EndpointRevisions:
     found = endpoints.list_revisions(deps, scope.project, endpoint)
     return wire.EndpointRevisions(items=[shapes.revision(one) for one in found])
+
+
+@router.get(f"{_ENDPOINT}/metrics")
+def get_endpoint_metrics(
+    endpoint: str,
+    scope: Viewer,
+    deps: DepsOf,
+    since: Annotated[int, Query(ge=60, le=14 * 86400, description="Seconds to look back.")] = 3600,
+    step: Annotated[int | None, Query(ge=15, le=86400, description="Seconds of each point.")] = None,
+) -> wire.EndpointMetrics:
+    """Requests, errors, latency and replicas over time, by version, of all routers."""
+    window = timedelta(seconds=since)
+    used, points = metrics.metrics(deps, scope.project, endpoint, since=window, step_seconds=step)
+    return wire.EndpointMetrics(step_seconds=used, points=[shapes.point(one) for one in points])
 
 
 @router.post(f"{_ENDPOINT}/scale")

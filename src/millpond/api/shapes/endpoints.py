@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from millpond.decide.endpoints.changes import entry_of
 from millpond.decide.endpoints.reader import endpoint_document
 from millpond.model import endpoint as model
@@ -33,6 +35,10 @@ def endpoint(view: model.EndpointView) -> wire.Endpoint:
         created_at=value.created_at,
         changed_at=value.changed_at,
     )
+
+
+def point(value: model.EndpointPoint) -> wire.EndpointPoint:
+    return wire.EndpointPoint(**asdict(value))
 
 
 def revision(value: model.EndpointRevision) -> wire.EndpointRevision:

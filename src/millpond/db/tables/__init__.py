@@ -53,6 +53,7 @@ from millpond.db.tables.logs import log_chunk
 from millpond.db.tables.models import model, model_version
 from millpond.db.tables.mounts import mount
 from millpond.db.tables.people import audit, member, project, server, session, token, user
+from millpond.db.tables.request_logs import endpoint_sample, request_log
 from millpond.db.tables.runs import (
     experiment,
     logged_model,
@@ -112,6 +113,7 @@ __all__ = [
     "elastic_node",
     "endpoint",
     "endpoint_revision",
+    "endpoint_sample",
     "endpoint_token",
     "eviction",
     "experiment",
@@ -162,6 +164,7 @@ __all__ = [
     "ref",
     "refusal",
     "replica",
+    "request_log",
     "reservation",
     "router",
     "run",
