@@ -1276,6 +1276,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/placements/{placement}/request-log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Request Log
+         * @description A file of a router's request log, as JSON lines. Sent twice it is kept once.
+         */
+        post: operations["add_request_log"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/placements/{placement}/usage": {
         parameters: {
             query?: never;
@@ -1890,6 +1910,26 @@ export interface paths {
          * @description Give a share of the requests to another version; by the endpoint's rule for rollouts it then grows.
          */
         post: operations["start_endpoint_canary"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/endpoints/{endpoint}/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Endpoint Metrics
+         * @description Requests, errors, latency and replicas over time, by version, of all routers.
+         */
+        get: operations["get_endpoint_metrics"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -7125,6 +7165,44 @@ export interface components {
              * @default 5
              */
             weight: number;
+        };
+        /**
+         * EndpointMetrics
+         * @description Points by time and version; steps in which no router told anything have none.
+         */
+        EndpointMetrics: {
+            /** Points */
+            points: components["schemas"]["EndpointPoint"][];
+            /** Step Seconds */
+            step_seconds: number;
+        };
+        /**
+         * EndpointPoint
+         * @description Requests of one version within a step of time that begins `at`; what is `held` waits for any version.
+         */
+        EndpointPoint: {
+            /** At */
+            at: string;
+            /** Errors */
+            errors: number;
+            /** Held */
+            held: number;
+            /** Outstanding */
+            outstanding: number;
+            /** P50 Ms */
+            p50_ms: number | null;
+            /** P95 Ms */
+            p95_ms: number | null;
+            /** P99 Ms */
+            p99_ms: number | null;
+            /** Replicas */
+            replicas: number;
+            /** Requests */
+            requests: number;
+            /** Requests Per Second */
+            requests_per_second: number;
+            /** Version */
+            version: string;
         };
         /**
          * EndpointReplica
@@ -16546,6 +16624,35 @@ export interface operations {
             };
         };
     };
+    add_request_log: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                placement: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     add_usage: {
         parameters: {
             query?: never;
@@ -18018,6 +18125,44 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Endpoint"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_endpoint_metrics: {
+        parameters: {
+            query?: {
+                /** @description Seconds to look back. */
+                since?: number;
+                /** @description Seconds of each point. */
+                step?: number | null;
+            };
+            header?: never;
+            path: {
+                endpoint: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndpointMetrics"];
                 };
             };
             /** @description A problem */
