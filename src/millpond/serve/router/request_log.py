@@ -14,7 +14,9 @@ import threading
 import time
 from collections import deque
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+import orjson
 
 from .log_rows import LogEntry, row
 
@@ -103,7 +105,7 @@ class RequestLog:
 
     def _line(self, entry: LogEntry) -> bytes:
         try:
-            return json.dumps(row(entry), separators=(",", ":"), default=str).encode() + b"\n"
+            return _encoded(row(entry)) + b"\n"
         except Exception:
             # Bodies are written by strangers: whatever one of them does, the others are logged.
             logger.exception("cannot log request %s", entry.id)
@@ -164,6 +166,14 @@ class RequestLog:
                 file.close()
             with contextlib.suppress(OSError):
                 close_leftover(path)
+
+
+def _encoded(found: dict[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(found)
+    except TypeError:
+        # Half characters, which a client's JSON may hold: the slower one writes them as it read them.
+        return json.dumps(found, separators=(",", ":"), default=str).encode()
 
 
 def close_leftover(path: Path) -> None:
