@@ -114,6 +114,25 @@ def test_two_sites_that_ask_at_once_fetch_from_the_lake_once(sites: PeerSites) -
     assert sites.sources("slides", "paris") == {"volume berlin at berlin": sum(map(len, slides.values()))}
 
 
+def test_a_limit_of_the_link_holds_between_agents(sites: PeerSites) -> None:
+    sites.ask("PUT", "/links/berlin/paris/limit", json={"windows": [{"bits_per_second": 1_200_000}]})
+    scans = {name: content[1:] + content[:1] for name, content in FILES.items()}
+    a_commit(sites._server.deps, scans, dataset="scans")
+    sites.cache("scans", "berlin")
+    asked = sites.request("scans", "paris")
+    assert any("volume berlin" in one and "limited to 1.2 Mbit/s" in one for one in asked["reasons"])
+
+    def begun() -> dict[str, Any]:
+        shown = sites.ask("GET", f"/caches/{asked['cached']['id']}")
+        return shown if shown["done_bytes"] else {}
+
+    shown = wait_until(begun, what="the first bytes", within=60)
+    assert (shown["state"], shown["done_bytes"] < shown["bytes"]) == ("filling", True), "5 MB take half a minute"
+    sites.ask("DELETE", "/links/berlin/paris/limit")
+    sites.wait(asked)
+    assert sites.sources("scans", "paris") == {"volume berlin at berlin": sum(map(len, scans.values()))}
+
+
 def test_an_address_that_is_none(sites: PeerSites) -> None:
     refused = sites._server.admin.put("/sites/berlin", json={"address": "nowhere"})
     assert (refused.status_code, refused.json()["code"]) == (400, "bad_request")
