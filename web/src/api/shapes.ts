@@ -119,6 +119,7 @@ export type Session = Schemas["Session"];
 export type Share = Schemas["Share"];
 export type ShareSample = Schemas["ShareSample"];
 export type Site = Schemas["Site"];
+export type LakeReplica = Schemas["LakeReplica"];
 export type Source = Schemas["Source"];
 export type SourceCreate = Schemas["SourceCreate"];
 export type SourceResult = Schemas["SourceResult"];

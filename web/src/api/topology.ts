@@ -21,6 +21,12 @@ export const siteQuery = (site: string) =>
     refetchInterval: 15_000,
   });
 
+export const lakeReplicasQuery = queryOptions({
+  queryKey: ["lake-replicas"],
+  queryFn: () => take(api.GET("/api/v1/lake/replicas")),
+  refetchInterval: 15_000,
+});
+
 function refreshTopology(): Promise<unknown> {
   return Promise.all(
     ["topology", "sites", "volumes"].map((noun) => queries.invalidateQueries({ queryKey: [noun] })),

@@ -32,9 +32,11 @@ def count(tx: Connection, view: CachedView, report: CountedFill, now: datetime) 
 
 
 def _end(tx: Connection, key: SourceKey) -> str:
-    """Where the bytes came from: `lake`, `outside`, or the id of a site."""
+    """Where the bytes came from: `lake`, `outside`, or the id of a site or of a replica of the lake."""
     if key.kind is SourceKind.OUTSIDE:
         return OUTSIDE
+    if key.kind is SourceKind.REPLICA:
+        return key.id
     volume = volumes.get(tx, key.id) if key.id else None
     return volume.site_id if volume else LAKE
 

@@ -19,6 +19,7 @@ from millpond.model.topology import LAKE
 from millpond.services.deps import Deps
 from millpond.services.people import access
 from millpond.services.places.links import ends
+from millpond.services.places.volume_usage import replica_names
 
 
 class EgressBy(StrEnum):
@@ -69,7 +70,8 @@ def report(deps: Deps, actor: Actor, chosen: EgressFilter, by: Collection[Egress
         site_id = _site(tx, chosen.site) if chosen.site else None
         way = _way(tx, chosen.link) if chosen.link else None
         found = egress.days(tx, among=among, since=since, until=until, site_id=site_id, ends=way)
-        names = Names(sites.by_id(tx), projects.names_of(tx, {one.project_id for one in found}))
+        ends = {**sites.by_id(tx), **replica_names(tx)}
+        names = Names(ends, projects.names_of(tx, {one.project_id for one in found}))
     groups: defaultdict[tuple[str | None, ...], list[Egress]] = defaultdict(list)
     for one in found:
         groups[names.group(one, by)].append(one)

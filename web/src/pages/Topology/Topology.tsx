@@ -8,6 +8,7 @@ import { WaitingCards } from "../../components/Waiting";
 import { plural } from "../../lib/quantity";
 import { Drawing } from "./parts/Drawing";
 import { EgressSection } from "./parts/EgressSection";
+import { LakeReplicas } from "./parts/LakeReplicas";
 import { SetLinkButton } from "./parts/LinkForms";
 import { LinkList } from "./parts/LinkList";
 import { NewSiteButton } from "./parts/SiteForms";
@@ -54,6 +55,7 @@ export function TopologyPage() {
               </Title>
               <SiteList topology={topology} />
             </section>
+            <LakeReplicas />
             <div>
               <Text size="xs" c="dimmed" mb={2}>
                 The same on the command line
