@@ -52,7 +52,7 @@ def test_a_version_is_loaded_and_measured_in_a_job(mill: Mill, tmp_path: Path) -
     failed = mill("model", "check", f"{name}@2", "--no-environment", "--json")
     assert failed.code == 100
     assert failed.json["check"]["state"] == "failed"
-    assert "no weights" in failed.json["check"]["error"]
+    assert f"cannot load model '{name}' version 2: model.py: RuntimeError: no weights" == failed.json["check"]["error"]
     assert mill.ok("model", "show", f"{name}@1", "--json").json["check"]["state"] == "passed"
 
 

@@ -91,8 +91,9 @@ def _check_here(mill: Session, found: ModelVersion) -> None:
         folder, report = Path(made, "model"), Path(made, "check.json")
         with Meter(mill.out, f"Downloading {found.model}@{found.version}") as meter:
             calls.download_version(mill.api, found, folder, progress=tell(meter))
-        command = [sys.executable, "-m", "millpond.serve.check", str(folder), "--name", found.model]
-        done = subprocess.run([*command, "--json", str(report)], stdout=subprocess.DEVNULL)
+        named = ["--name", found.model, "--version", str(found.version)]
+        command = [sys.executable, "-m", "millpond.serve.check", str(folder), *named, "--json", str(report)]
+        done = subprocess.run(command, stdout=subprocess.DEVNULL)
         if not report.exists():
             raise BadRequest(
                 f"The check of {found.model}@{found.version} ended with status {done.returncode}.",

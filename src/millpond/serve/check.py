@@ -62,9 +62,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m millpond.serve.check", description="Load and try a model.")
     parser.add_argument("folder", type=Path, metavar="DIR", help="Folder of the model, in Triton's layout or bare.")
     parser.add_argument("--name", default="model", help="Name of the model.")
+    parser.add_argument("--version", type=int, metavar="N", help="Number of the version (default: as in DIR).")
     parser.add_argument("--json", type=Path, metavar="FILE", help="File for the report (default: standard output).")
     given = parser.parse_args(arguments)
-    found = check_model(given.folder, given.name)
+    found = check_model(given.folder, given.name, given.version)
     text = json.dumps(asdict(found), indent=2)
     if given.json:
         given.json.write_text(text + "\n", "utf-8")
@@ -72,15 +73,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if found.passed else 1
 
 
-def check_model(folder: Path, name: str) -> ModelCheck:
-    """Load the newest version in the folder and run it; errors are part of the report."""
+def check_model(folder: Path, name: str, version: int | None = None) -> ModelCheck:
+    """Load the newest version in the folder, called `version`, and run it; errors are part of the report."""
     found = ModelCheck()
     before = _memory("VmRSS")
     began = time.perf_counter()
     try:
-        available = ModelFolder(name, folder).versions()
-        written = read_written(folder)
-        number = choose_versions(written, available, name)[-1]
+        model = ModelFolder(name, folder, version)
+        available, written = model.versions(), read_written(folder)
+        number = choose_versions(written, available, model)[-1]
         served, _ = load_version(name, number, folder, available[number], written)
     except ServeError as error:
         found.error = error.message

@@ -100,6 +100,8 @@ def test_serves_the_versions_of_its_policy(
 
 def test_a_folder_may_be_one_version_under_a_number_of_its_own(tmp_path: Path) -> None:
     write_python_model(tmp_path, "m", CODE)
+    # A policy speaks of the numbers in the folder.
+    (tmp_path / "m" / "config.pbtxt").write_text("version_policy { specific { versions: 1 } }")
     server = ModelServer(models={"chest": ModelFolder("chest", tmp_path / "m", 7)})
     assert server.load_all() == {}
     assert server.infer_blocking(InferRequest("chest", (X,))).version == "7"

@@ -40,9 +40,12 @@ def find_models(root: Path) -> dict[str, ModelFolder]:
     }
 
 
-def choose_versions(config: PbConfig | None, available: dict[int, Path], name: str) -> list[int]:
-    """Versions to serve by the policy: the newest one unless the configuration says otherwise."""
-    policy = config.version_policy if config is not None else None
+def choose_versions(config: PbConfig | None, available: dict[int, Path], model: ModelFolder) -> list[int]:
+    """Versions to serve by the policy: the newest one unless the configuration says otherwise.
+
+    A number that the folder was given counts for more: policies know the numbers in the folder only.
+    """
+    policy = config.version_policy if config is not None and model.version is None else None
     numbers = sorted(available)
     if policy is None or policy.WhichOneof("policy_choice") is None:
         return numbers[-1:]
@@ -53,5 +56,5 @@ def choose_versions(config: PbConfig | None, available: dict[int, Path], name: s
         return numbers[-(policy.latest.num_versions or 1) :]
     wanted = sorted(set(policy.specific.versions))
     if missing := [number for number in wanted if number not in available]:
-        raise ServeError(400, f"model '{name}' has no version {missing[0]}, which its version_policy names")
+        raise ServeError(400, f"model '{model.name}' has no version {missing[0]}, which its version_policy names")
     return wanted

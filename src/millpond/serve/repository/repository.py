@@ -151,7 +151,7 @@ class Repository:
         model = self._models.setdefault(name, _Model())
         available = folder.versions()
         written = config if config is not None else read_written(folder.folder)
-        chosen = choose_versions(written, available, name)
+        chosen = choose_versions(written, available, folder)
         loaded: dict[int, ServedVersion] = {}
         states: dict[int, _State] = {}
         for number in chosen:

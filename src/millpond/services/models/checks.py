@@ -42,7 +42,8 @@ _MOST_REPORT = 1 << 20
 _TIMEOUT_SECONDS = 3600
 # A model that fails is no failure of the job: its report is what was asked for.
 _COMMAND = (
-    f'python -m {PACKAGE}.check "${{variable}}" --name "$MODEL_NAME" --json "$MILL_OUTPUT/{_REPORT}"; '
+    f'python -m {PACKAGE}.check "${{variable}}" --name "$MODEL_NAME" --version {{number}} '
+    f'--json "$MILL_OUTPUT/{_REPORT}"; '
     f'test -s "$MILL_OUTPUT/{_REPORT}"'
 )
 
@@ -116,7 +117,7 @@ def _spec(deps: Deps, actor: Actor, project: Project, view: ModelVersionView, as
     backend = backend_of(view.written, version_files.paths(deps, project, view))
     dataset = model_dataset(view.model)
     return JobSpec(
-        command=("sh", "-c", _COMMAND.format(variable=environment_name(dataset))),
+        command=("sh", "-c", _COMMAND.format(variable=environment_name(dataset), number=view.version.number)),
         env={"MODEL_NAME": view.model},
         inputs=(JobInput(f"{project.name}/{dataset}", str(view.version.number)),),
         code_commit=_code(deps, project, program_files(), "check", actor.name),

@@ -96,6 +96,7 @@ function Use({ version }: { version: ModelVersion }) {
   const written = `${version.model}@${version.version}`;
   const lines = [
     ["Download", `mill model download ${shellQuote(written)} --to model`],
+    ["Serve it on this machine", `mill serve ${shellQuote(written)}`],
     ["Python", `millpond.Model(${JSON.stringify(written)}).path()`],
     [
       "In a job",
