@@ -108,6 +108,7 @@ class Work:
             found = progress.look()
             if found is not None and self.seen.state in (state, "failed"):
                 before = self.seen.problem
+                found["done_bytes"] = min(found["done_bytes"], self.desired.bytes)
                 self.seen = self._told(state, **found)
                 if self.seen.problem not in (None, before):
                     self._changed()

@@ -73,8 +73,8 @@ class FillProgress:
         given, receiving = self._tally.given(), self._tally.receiving
         came = far_bytes(given) + receiving
         # What is made without the lake is counted when a whole page of files is; its sources know sooner.
-        near = max(moved.local, of_kind(given, _NOT_THE_LAKE).bytes + receiving)
-        done = moved.bytes - moved.local + near
+        near = max(moved.local, of_kind(given, _NOT_THE_LAKE).bytes)
+        done = moved.bytes - moved.local + near + receiving
         if (state := (done, moved.files, came)) != self._before:
             self._before, self._waits = state, None
         elif not any(state) and self._waits is None:

@@ -16,10 +16,11 @@ from typing import NamedTuple
 from millpond.errors import MillError, VolumeProblem, by_code
 from millpond.lake.fetch_orders import Written
 from millpond.lake.nursery import Nursery
+from millpond.lake.range_reader import Came
 from millpond.lake.range_writes import Order
 from millpond.lake.target import Target
 from millpond.lake.worker import Worker
-from millpond.lake.writer_process import receive, send
+from millpond.lake.writer_process import ARRIVED, receive, send
 from millpond.lake.writer_start import start_writer
 
 _LEAST_FILES = 5000
@@ -34,10 +35,13 @@ class Crew:
     Members are copies of this process, or if it has threads of the `nursery`'s: one of their own, unless it is given.
     """
 
-    def __init__(self, target: Target, count: int, nursery: Nursery | None = None) -> None:
+    def __init__(
+        self, target: Target, count: int, nursery: Nursery | None = None, came: Came = lambda size: None
+    ) -> None:
+        """`came` is told of bytes as a Carrier's is, by any thread. It must not raise."""
         self._stack = ExitStack()
         home = nursery or self._stack.enter_context(closing(Nursery()))
-        self._members = [_Member(start_writer(home)) for _ in range(count)]
+        self._members = [_Member(start_writer(home), came) for _ in range(count)]
         # Only now: while members are made, this process should have no threads but those it came with.
         for member in self._members:
             member.begin(target)
@@ -86,7 +90,8 @@ _Answers = queue.SimpleQueue[_Answer]
 
 
 class _Member:
-    def __init__(self, process: Worker) -> None:
+    def __init__(self, process: Worker, came: Came) -> None:
+        self._came = came
         self._lock = threading.Lock()
         self._waiting: dict[int, _Answers] = {}
         self._asked = 0
@@ -127,6 +132,9 @@ class _Member:
     def _listen(self) -> None:
         while (answer := receive(self._process.answers)) is not None:
             number, done, is_last, code, text, hint = answer
+            if number == ARRIVED:
+                self._came(done)
+                continue
             with self._lock:
                 answers = self._waiting.pop(number) if is_last else self._waiting[number]
             answers.put(_Answer(done, is_last, by_code(code)(text, hint=hint) if code else None))

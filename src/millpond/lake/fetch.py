@@ -24,6 +24,7 @@ from millpond.lake.fetch_orders import Carrier, Written
 from millpond.lake.large_files import BeginLarge, LargeFiles
 from millpond.lake.nursery import Nursery
 from millpond.lake.pages import LeafPage, Row, entry_of
+from millpond.lake.range_reader import Came
 from millpond.lake.range_writes import (
     Order,
     ReadRange,
@@ -64,7 +65,8 @@ class FetchOptions:
     others and says which it could not make.
     `begin` may make a large file of parts that are there already: which of its chunks are, or None if it has not.
     `processes` write beside this one; by default as many as a tree of its size is worth. They come from the `nursery`
-    where this process cannot be copied.
+    where this process cannot be copied. `came` is told of bytes of the lake as they come, and below zero when they are
+    written and counted; by any thread, and must not raise.
     `throttle` is asked before ranges of packs are read; other reads are minded by the source.
     """
 
@@ -75,6 +77,7 @@ class FetchOptions:
     begin: BeginLarge | None = None
     processes: int | None = None
     nursery: Nursery | None = None
+    came: Came = lambda size: None
     throttle: Throttle = UNLIMITED
 
 
@@ -178,7 +181,8 @@ class _Fetch:
         for pool in (self._pool, self._readers):
             stack.callback(pool.shutdown, cancel_futures=True)
         # A crew is ended before the pools are: their threads wait for its answers.
-        self._carrier = stack.enter_context(Crew(into, count, options.nursery)) if count else Carrier(into)
+        carrier = Carrier(into, options.came)
+        self._carrier = stack.enter_context(Crew(into, count, options.nursery, options.came)) if count else carrier
         self._most = workers + _WORKERS
 
     def begin(self, leaves: list[str]) -> _Wanted:

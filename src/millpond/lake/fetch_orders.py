@@ -11,7 +11,7 @@ from contextlib import closing
 from functools import partial
 
 from millpond.errors import BadRequest, Corrupt, Forbidden, NotFound, StoreUnavailable
-from millpond.lake.range_reader import RangeReader, Timeouts
+from millpond.lake.range_reader import Came, RangeReader, Timeouts
 from millpond.lake.range_writes import Order, ReadRange, pieces, write_range
 from millpond.lake.target import Target
 from millpond.retry import RetryPolicy
@@ -30,8 +30,10 @@ Written = Callable[[int], None]
 class Carrier:
     """Works for any number of threads; each keeps a connection and the memory of one piece."""
 
-    def __init__(self, into: Target) -> None:
+    def __init__(self, into: Target, came: Came = lambda size: None) -> None:
+        """`came` is told of bytes that have come, and of the same ones again, below zero, when they are written."""
         self._into = into
+        self._came = came
         self._reader = RangeReader(_PATIENCE, timeouts=_TIMEOUTS)
         self._memory = _Memory()
 
@@ -45,13 +47,17 @@ class Carrier:
         parts = list(pieces(order, _PIECE))
         memory = self._memory.of(max(part.end - part.start for part in parts))
         read_again = partial(self._reader.get_range, url)
-        with closing(self._reader.read_ranges(url, [(part.start, part.end) for part in parts], memory)) as came:
+        ranges = [(part.start, part.end) for part in parts]
+        with closing(self._reader.read_ranges(url, ranges, memory, self._came)) as came:
             for part in parts:
                 try:
                     data = next(came)
                 except (Forbidden, NotFound, BadRequest, StoreUnavailable):
                     break
-                written = self._written(part, data, read_again)
+                try:
+                    written = self._written(part, data, read_again)
+                finally:
+                    self._came(part.start - part.end)
                 done += written
                 tell(done)
                 if written < len(part.digests):

@@ -30,6 +30,12 @@ class Timeouts(NamedTuple):
 _TIMEOUTS = Timeouts()
 
 
+# Told how many bytes have come; less than zero for bytes that do not count after all.
+Came = Callable[[int], None]
+# Read at a time: so much comes over a slow line before anybody hears of it.
+_STEP = 1 << 18
+
+
 class RangeReader:
     """Reads ranges over signed URLs, tried again where that helps. Safe for threads; errors as DataPlane's.
 
@@ -55,14 +61,14 @@ class RangeReader:
         return data
 
     def read_ranges(
-        self, url: str, ranges: Sequence[tuple[int, int]], into: memoryview
+        self, url: str, ranges: Sequence[tuple[int, int]], into: memoryview, came: Came = lambda size: None
     ) -> Generator[memoryview, None, None]:
         """Ranges of one object in their order, into the same memory: each is valid until the next is asked for.
 
         They come with one request, so near each other they cost no more than one long range; if it breaks off, what
-        is left is asked for again. To be closed unless it is read to its end.
+        is left is asked for again. To be closed unless it is read to its end. `came` is told of bytes as they come.
         """
-        reading = _Reading(self._connections, max(end for _, end in ranges))
+        reading = _Reading(self._connections, max(end for _, end in ranges), came)
         try:
             for start, end in ranges:
                 data = into[: end - start]
@@ -102,9 +108,10 @@ class RangeReader:
 class _Reading:
     """What is left of one answer, which holds the bytes of an object up to `last`; asked for when it is needed."""
 
-    def __init__(self, connections: _Connections, last: int) -> None:
+    def __init__(self, connections: _Connections, last: int, came: Came) -> None:
         self._connections = connections
         self._last = last
+        self._came = came
         self._open: tuple[HTTPConnection, HTTPResponse] | None = None
         self._at = 0
 
@@ -112,7 +119,7 @@ class _Reading:
         """Fill `into` with what begins at `start`. Passing if that may succeed when it is tried again."""
         try:
             answer = self._answer_at(start, url)
-            _fill(answer, into)
+            _fill(answer, into, self._came)
             self._at = start + len(into)
             if self._at == self._last:
                 self._end(answer, url)
@@ -213,9 +220,15 @@ def _is_range(answer: HTTPResponse, start: int, end: int) -> bool:
     return answer.status == 206 or (answer.status == 200 and came == f"bytes {start}-{end - 1}")
 
 
-def _fill(answer: HTTPResponse, into: memoryview) -> None:
+def _fill(answer: HTTPResponse, into: memoryview, came: Came = lambda size: None) -> None:
+    """`came` is told of what has come so far; if that is not all, that it does not count."""
     at = 0
-    while at < len(into) and (count := answer.readinto(into[at:])):
-        at += count
-    if at < len(into):
-        raise IncompleteRead(b"", len(into) - at)
+    try:
+        while at < len(into) and (count := answer.readinto(into[at : at + _STEP])):
+            at += count
+            came(count)
+        if at < len(into):
+            raise IncompleteRead(b"", len(into) - at)
+    except BaseException:
+        came(-at)
+        raise

@@ -23,6 +23,9 @@ from millpond.lake.target import Target
 # One writes while the other reads from the network.
 _THREADS = 2
 _LENGTH = struct.Struct("<I")
+# The number of no order: bytes have come for any.
+ARRIVED = 0
+_TOLD_BYTES = 1 << 17
 
 
 def send(pipe: BinaryIO, message: Any) -> None:
@@ -53,11 +56,26 @@ def serve(orders: BinaryIO, answers: BinaryIO) -> None:
     root, read_only, exact_modes = receive(orders)
     lock = threading.Lock()
     with Target.shared(root, read_only=read_only, exact_modes=exact_modes) as into:
-        carrier = Carrier(into)
+        carrier = Carrier(into, _Arrivals(answers, lock))
         pool = ThreadPoolExecutor(_THREADS)
         while (message := receive(orders)) is not None:
             pool.submit(_work, message, carrier, answers, lock)
         os._exit(0)
+
+
+class _Arrivals:
+    """Tells of bytes as they come, a few at a time."""
+
+    def __init__(self, answers: BinaryIO, lock: threading.Lock) -> None:
+        self._answers, self._lock = answers, lock
+        self._untold = 0
+
+    def __call__(self, size: int) -> None:
+        with self._lock:
+            self._untold += size
+            if abs(self._untold) >= _TOLD_BYTES:
+                send(self._answers, (ARRIVED, self._untold, False, "", "", None))
+                self._untold = 0
 
 
 def _work(message: tuple[int, str, Order], carrier: Carrier, answers: BinaryIO, lock: threading.Lock) -> None:

@@ -6,7 +6,7 @@ import ctypes
 import errno
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -156,7 +156,8 @@ def _make(
         with open_local() as local:
             processes = None if local.most_left is None else processes_for(local.most_left)
             taken = chained([one for one in (None if local.is_empty else local, peer) if one is not None])
-            options = FetchOptions(read_only=True, local=taken, processes=processes, nursery=nursery, throttle=throttle)
+            how = FetchOptions(processes=processes, nursery=nursery, throttle=throttle, came=told.tally.came)
+            options = replace(how, read_only=True, local=taken)
             fetched = fetch_tree(source, tree, attempt.tree, options=options, progress=told)
     except (ConnectionError, TimeoutError) as error:
         raise StoreUnavailable(f"The lake does not respond: {error}.") from error

@@ -30,6 +30,11 @@ class SourceTally:
         """Bytes that have come of files that are not whole yet, and not checked."""
         return self._receiving
 
+    def came(self, size: int) -> None:
+        """Note bytes that have come and do not count otherwise yet; below zero when they do, or were wrong."""
+        with self._lock:
+            self._receiving += size
+
     @contextmanager
     def file(self) -> Iterator[Callable[[int], None]]:
         """While one file comes: what is told of its bytes. Inside the block it is added, or else does not count."""
@@ -38,14 +43,12 @@ class SourceTally:
         def came(size: int) -> None:
             nonlocal total
             total += size
-            with self._lock:
-                self._receiving += size
+            self.came(size)
 
         try:
             yield came
         finally:
-            with self._lock:
-                self._receiving -= total
+            self.came(-total)
 
     def note_fetched(self, moved: Moved, stores: Mapping[str, int]) -> None:
         """Take how far fetching from the lake has come, and what each of its `stores` gave of that."""
