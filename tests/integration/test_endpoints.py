@@ -14,10 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from millpond.agent.keeper.processes import marked
-from millpond.testing.up import MillUp
+from millpond.testing.up import MillUp, mill_up
 from millpond.testing.waiting import wait_until
 from tests.integration.cli import Mill
 
@@ -107,7 +108,7 @@ def test_from_a_folder_to_answers_through_an_update_and_a_kill(
         register(mill, tmp_path / "model", "doubler", factor)
     made = mill.ok(
         "endpoint", "create", "doubling", "--model", "doubler@1", "--min", "2", "--public", "--environment", "none",
-        "--port", str(port), "--wait", "--json",
+        "--port", str(port), "--unchecked", "--wait", "--json",
     ).json  # fmt: skip
     assert made["state"] == "ready" and len(made["replicas"]) == 2
     assert {"place", "fill", "load", "warm_up"} <= made["replicas"][0]["started"].keys()
@@ -116,7 +117,7 @@ def test_from_a_folder_to_answers_through_an_update_and_a_kill(
     assert ask(port, "doubler")[0] == 200, "by the model's own name, too"
 
     with load(port, "doubling") as answers:
-        mill.ok("endpoint", "update", "doubling", "--model", "doubler@2")
+        mill.ok("endpoint", "update", "doubling", "--model", "doubler@2", "--unchecked")
         wait_until(lambda: answers[200, "2"] > 50, within=60, what="answers of the new version")
         killed = next(one for one in shown(mill, "doubling")["replicas"] if one["version"] == 2)
         before = answers.total()
@@ -132,6 +133,74 @@ def test_from_a_folder_to_answers_through_an_update_and_a_kill(
         lambda: all(one["name"] != "doubling" for one in mill.ok("endpoint", "list", "--json").json["items"]),
         within=60, what="the end of the endpoint",
     )  # fmt: skip
+
+
+def test_answers_go_on_while_server_and_agent_are_gone(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    port, data = free_port(), tmp_path / "up"
+    try:
+        with mill_up(data) as up:
+            mill = Mill(up, capfd, tmp_path)
+            token = create_gone(mill, tmp_path, port, least=1)
+            assert ask(port, "gone")[0] == 401
+            assert ask(port, "gone", token)[:2] == (200, "1")
+            through = httpx.post(
+                f"{up.url}/api/v1/projects/default/endpoints/gone/v2/models/gone/infer", content=BODY, headers=token,
+                trust_env=False, timeout=60,
+            )  # fmt: skip
+            assert through.json()["outputs"][0]["data"] == [2.0, 4.0]
+            assert through.headers["content-security-policy"] == "sandbox"
+            up.kill()
+            assert all(ask(port, "gone", token)[:2] == (200, "1") for _ in range(50))
+            with mill_up(data, "--port", up.url.rpartition(":")[2], home=up.home) as again:
+                mill = Mill(again, capfd, tmp_path)
+                wait_until(lambda: shown(mill, "gone")["state"] == "ready", within=60, what="readiness")
+                count_canary(mill, port, token)
+    finally:
+        end_all(data)
+
+
+@pytest.mark.long
+def test_requests_wait_for_the_first_replica_after_none(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    port, data = free_port(), tmp_path / "up"
+    try:
+        with mill_up(data) as up:
+            mill = Mill(up, capfd, tmp_path)
+            token = create_gone(mill, tmp_path, port, least=0)
+            wait_until(lambda: not shown(mill, "gone")["replicas"], within=60, what="scaling to zero")
+            assert ask(port, "gone", token)[:2] == (200, "1"), "it waited for the first replica"
+            assert "waits for a replica" in mill.ok("why", "gone").out
+    finally:
+        end_all(data)
+
+
+def create_gone(mill: Mill, folder: Path, port: int, *, least: int) -> dict[str, str]:
+    """An endpoint that scales down soon, and the header that opens it."""
+    for factor in (2, 3):
+        register(mill, folder / "model", "doubler", factor)
+    site = mill.ok("site", "list", "--json").json["items"][0]["name"]
+    file = folder / "endpoint.yaml"
+    file.write_text(
+        f"schema: millpond.endpoint/1\nname: gone\nversions: [{{model: doubler@1}}]\nenvironment: none\n"
+        f"sites: {{{site}: {{min: {least}, max: 1}}}}\nscale: {{idle_to_zero: 6s}}\n"
+        f"ports: {{http: {port}, grpc: {port + 1}, metrics: {port + 2}}}\n"
+    )
+    mill.ok("endpoint", "create", "-f", str(file), "--unchecked", "--wait")
+    return {"Authorization": f"Bearer {mill.ok('endpoint', 'token', 'create', 'gone').out.strip()}"}
+
+
+def count_canary(mill: Mill, port: int, token: dict[str, str]) -> None:
+    """Shares are exact: of a hundred requests the canary gets its weight."""
+    mill.ok("endpoint", "canary", "gone", "--model", "doubler@2", "--weight", "20", "--unchecked")
+    wait_until(lambda: ask(port, "gone", token)[1] == "2", within=60, what="the canary's first answer")
+    versions = Counter(ask(port, "gone", token)[1] for _ in range(100))
+    assert abs(versions["2"] - 20) <= 1, versions
+
+
+def end_all(data: Path) -> None:
+    """Services outlive their server on purpose: a test leaves none behind."""
+    for path in (data / "agent" / "placements").glob("*"):
+        for process in marked(path.name):
+            os.kill(process.pid, signal.SIGKILL)
 
 
 def kill_command(mill: Mill, job: str) -> None:

@@ -34,7 +34,7 @@ def test_requests_are_committed_once_although_the_router_is_killed(
         "log": {"level": "full", "to": "logged-requests@main", "every": "5s"},
     }
     (tmp_path / "endpoint.yaml").write_text(json.dumps(asked))
-    mill.ok("endpoint", "create", "-f", str(tmp_path / "endpoint.yaml"), "--wait")
+    mill.ok("endpoint", "create", "-f", str(tmp_path / "endpoint.yaml"), "--unchecked", "--wait")
     for _ in range(20):
         assert ask(port, "logged")[0] == 200
     wait_until(lambda: _points(mill) == 20, within=60, what="points of all requests")

@@ -46,6 +46,9 @@ def create(
         int | None, typer.Option(min=1, max=65533, help="HTTP port at the site; gRPC and metrics use the next two.")
     ] = None,
     public: Annotated[bool, typer.Option("--public", help="Answer everybody who reaches the site.")] = False,
+    unchecked: Annotated[
+        bool, typer.Option("--unchecked", help="Serve versions that have not passed `mill model check`, too.")
+    ] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until all replicas are ready.")] = False,
 ) -> None:
     """Create an endpoint: replicas of a model's version, and one address for them at each site.
@@ -61,7 +64,7 @@ def create(
         only = None if site else calls.only_site(mill.api)
         places = site or ([only] if only else None)
         asked = asked_document(name, model, places, min, max, template, environment, port, public=public)
-    made = calls.create_endpoint(mill.api, mill.project, asked)
+    made = calls.create_endpoint(mill.api, mill.project, asked, unchecked=unchecked)
     mill.out.note(f"Endpoint {made.name} created. See: mill endpoint show {made.name}")
     if wait:
         made = calls.wait_until_ready(mill.api, mill.project, made.name, changed=lambda one: _say(mill, one))

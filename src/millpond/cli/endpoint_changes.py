@@ -16,6 +16,9 @@ from millpond.wire.endpoints import Endpoint
 
 app = typer.Typer()
 
+Unchecked = Annotated[
+    bool, typer.Option("--unchecked", help="Serve versions that have not passed `mill model check`, too.")
+]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait until all replicas are ready.")]
 
 
@@ -30,6 +33,7 @@ def update(
     public: Annotated[
         bool | None, typer.Option("--public/--private", help="Answer everybody, or only who may use it.")
     ] = None,
+    unchecked: Unchecked = False,
     wait: Wait = False,
 ) -> None:
     """Change an endpoint. New replicas are ready before old ones are drained.
@@ -40,11 +44,13 @@ def update(
     if (file is None) == all(one is None for one in changes):
         raise BadRequest("Give either --file or what to change.", hint="For example: --model chest-xray@4")
     if file is not None:
-        after = calls.update_endpoint(mill.api, mill.project, endpoint, read_asked(file, endpoint))
+        after = calls.update_endpoint(mill.api, mill.project, endpoint, read_asked(file, endpoint), unchecked=unchecked)
     else:
         before = calls.get_endpoint(mill.api, mill.project, endpoint)
         asked = _changed(before.spec, *changes)
-        after = calls.update_endpoint(mill.api, mill.project, endpoint, asked, expected=before.revision)
+        after = calls.update_endpoint(
+            mill.api, mill.project, endpoint, asked, expected=before.revision, unchecked=unchecked
+        )
     _told(mill, after, "updated", wait=wait)
 
 
@@ -71,13 +77,14 @@ def canary(
     endpoint: EndpointName,
     model: Annotated[str, typer.Option(metavar="MODEL@VERSION", help="Version that gets a share of requests.")],
     weight: Annotated[int, typer.Option(min=1, max=99, help="Its share in hundredths (default: 5).")] = 5,
+    unchecked: Unchecked = False,
     wait: Wait = False,
 ) -> None:
     """Give a share of the requests to another version. With `rollout` in endpoint.yaml the share then grows by itself.
 
     Example: mill endpoint canary xray --model chest-xray@5 --weight 5
     """
-    after = calls.start_canary(mill.api, mill.project, endpoint, model, weight)
+    after = calls.start_canary(mill.api, mill.project, endpoint, model, weight, unchecked=unchecked)
     _told(mill, after, f"sends {weight}% to {model}", wait=wait)
 
 

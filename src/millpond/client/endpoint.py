@@ -49,19 +49,21 @@ class Endpoint:
             self._api, self.info.project, self.info.name, since_seconds=since_seconds, step_seconds=step_seconds
         )
 
-    def update(self, model: str) -> Endpoint:
+    def update(self, model: str, *, unchecked: bool = False) -> Endpoint:
         """Replace what it serves by this version, one replica after the other."""
         asked = {**self.info.spec, "versions": [{"model": model, "weight": 100}]}
-        return self._took(calls.update_endpoint(self._api, self.info.project, self.info.name, asked))
+        info = self.info
+        return self._took(calls.update_endpoint(self._api, info.project, info.name, asked, unchecked=unchecked))
 
     def scale(self, min: int | None = None, max: int | None = None, *, site: str | None = None) -> Endpoint:
         return self._took(
             calls.scale_endpoint(self._api, self.info.project, self.info.name, least=min, most=max, site=site)
         )
 
-    def canary(self, model: str, weight: int = 5) -> Endpoint:
+    def canary(self, model: str, weight: int = 5, *, unchecked: bool = False) -> Endpoint:
         """Give a share of the requests, in hundredths, to another version."""
-        return self._took(calls.start_canary(self._api, self.info.project, self.info.name, model, weight))
+        info = self.info
+        return self._took(calls.start_canary(self._api, info.project, info.name, model, weight, unchecked=unchecked))
 
     def promote(self) -> Endpoint:
         return self._took(calls.promote_endpoint(self._api, self.info.project, self.info.name))
@@ -89,10 +91,10 @@ class Endpoint:
 
 def deploy(
     name: str, model: str, *, site: str | None = None, min: int = 1, max: int | None = None,
-    template: str | None = None, environment: str = "auto", public: bool = False, project: str | None = None,
-    server: str | None = None,
+    template: str | None = None, environment: str = "auto", public: bool = False, unchecked: bool = False,
+    project: str | None = None, server: str | None = None,
 ) -> Endpoint:  # fmt: skip
-    """Create an endpoint for a version of a model: `millpond.deploy("xray", "chest-xray@3").wait()`."""
+    """Create an endpoint for a version that has passed its check: `millpond.deploy("xray", "chest-xray@3").wait()`."""
     entry: dict[str, Any] = {"min": min, "max": max or (min if min > 1 else 1)}
     if template is not None:
         entry["template"] = template
@@ -101,5 +103,5 @@ def deploy(
         where = site or calls.only_site(api)
         sites = {where: entry} if where else None
         asked = calls.new_document(name, model, sites=sites, environment=environment, access={"public": public})
-        calls.create_endpoint(api, target.project, asked)
+        calls.create_endpoint(api, target.project, asked, unchecked=unchecked)
     return Endpoint(name, server=target.server, project=target.project)

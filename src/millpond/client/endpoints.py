@@ -43,9 +43,13 @@ def only_site(api: Api) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def create_endpoint(api: Api, project: str, asked: str | Mapping[str, Any]) -> Endpoint:
-    """`asked` is the text of an `endpoint.yaml`, or what it says."""
-    return api.send("POST", f"/projects/{segment(project)}/endpoints", Endpoint, _body(asked))
+def create_endpoint(
+    api: Api, project: str, asked: str | Mapping[str, Any], *, unchecked: bool = False
+) -> Endpoint:  # fmt: skip
+    """`asked` is the text of an `endpoint.yaml`, or what it says. Versions must have passed their checks, unless
+    `unchecked`."""
+    path = f"/projects/{segment(project)}/endpoints"
+    return api.send("POST", path, Endpoint, _body(asked), unchecked=unchecked or None)
 
 
 def list_endpoints(api: Api, *, project: str | None = None, at_most: int | None = None) -> Iterator[Endpoint]:
@@ -61,11 +65,13 @@ def endpoint_yaml(api: Api, project: str, endpoint: str) -> str:
 
 
 def update_endpoint(
-    api: Api, project: str, endpoint: str, asked: str | Mapping[str, Any], *, expected: int | None = None
-) -> Endpoint:
+    api: Api, project: str, endpoint: str, asked: str | Mapping[str, Any], *, expected: int | None = None,
+    unchecked: bool = False,
+) -> Endpoint:  # fmt: skip
     """A new revision; Conflict if somebody made one after `expected`."""
     headers = {} if expected is None else {"If-Match": f'"{expected}"'}
-    answer = api.request("PUT", _path(project, endpoint), body=_body(asked), headers=headers)
+    params = {"unchecked": unchecked or None}
+    answer = api.request("PUT", _path(project, endpoint), body=_body(asked), headers=headers, params=params)
     return Endpoint.model_validate_json(answer.content)
 
 
@@ -76,8 +82,10 @@ def scale_endpoint(
     return api.send("POST", f"{_path(project, endpoint)}/scale", Endpoint, body, idempotent=True)
 
 
-def start_canary(api: Api, project: str, endpoint: str, model: str, weight: int) -> Endpoint:
-    body = EndpointCanary(model=model, weight=weight)
+def start_canary(
+    api: Api, project: str, endpoint: str, model: str, weight: int, *, unchecked: bool = False
+) -> Endpoint:  # fmt: skip
+    body = EndpointCanary(model=model, weight=weight, unchecked=unchecked)
     return api.send("POST", f"{_path(project, endpoint)}/canary", Endpoint, body, idempotent=True)
 
 

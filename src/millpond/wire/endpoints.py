@@ -24,6 +24,8 @@ class EndpointCanary(Request):
 
     model: Annotated[str, Field(min_length=1, max_length=400)]
     weight: Annotated[int, Field(ge=1, lt=ALL_TRAFFIC)] = 5
+    # Also a version that has not passed its check.
+    unchecked: bool = False
 
 
 class EndpointRollback(Request):

@@ -7161,6 +7161,11 @@ export interface components {
             /** Model */
             model: string;
             /**
+             * Unchecked
+             * @default false
+             */
+            unchecked: boolean;
+            /**
              * Weight
              * @default 5
              */
@@ -17970,7 +17975,10 @@ export interface operations {
     };
     create_endpoint: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Serve versions that have not passed their check, too. */
+                unchecked?: boolean;
+            };
             header?: never;
             path: {
                 /** @description The project's name. */
@@ -18037,7 +18045,10 @@ export interface operations {
     };
     update_endpoint: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Serve versions that have not passed their check, too. */
+                unchecked?: boolean;
+            };
             header?: {
                 "if-match"?: string | null;
             };

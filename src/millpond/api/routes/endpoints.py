@@ -25,6 +25,8 @@ router = APIRouter(tags=["endpoints"])
 _ENDPOINT = "/projects/{project}/endpoints/{endpoint}"
 _YAML = "application/yaml"
 
+Unchecked = Annotated[bool, Query(description="Serve versions that have not passed their check, too.")]
+
 
 @router.get("/endpoints")
 def list_endpoints(
@@ -40,10 +42,16 @@ def list_endpoints(
 
 
 @router.post("/projects/{project}/endpoints", status_code=201)
-async def create_endpoint(request: Request, scope: Member, deps: DepsOf) -> wire.Endpoint:
+async def create_endpoint(
+    request: Request, scope: Member, deps: DepsOf, unchecked: Unchecked = False
+) -> wire.Endpoint:  # fmt: skip
     """The body is `endpoint.yaml`, or the same as JSON. 422 with every problem, its line and column."""
     text = _text(await request.body())
-    return shapes.endpoint(await run_in_threadpool(endpoints.create, deps, scope.actor, scope.project, text))
+
+    def create() -> wire.Endpoint:
+        return shapes.endpoint(endpoints.create(deps, scope.actor, scope.project, text, unchecked=unchecked))
+
+    return await run_in_threadpool(create)
 
 
 @router.get(_ENDPOINT, response_model=wire.Endpoint)
@@ -60,13 +68,16 @@ def get_endpoint(
 
 @router.put(_ENDPOINT)
 async def update_endpoint(
-    endpoint: str, request: Request, scope: Member, deps: DepsOf, if_match: Annotated[str | None, Header()] = None
-) -> wire.Endpoint:
+    endpoint: str, request: Request, scope: Member, deps: DepsOf, unchecked: Unchecked = False,
+    if_match: Annotated[str | None, Header()] = None,
+) -> wire.Endpoint:  # fmt: skip
     """A new revision from a whole `endpoint.yaml` (or JSON). `If-Match` is the revision that was changed."""
     text, expected = _text(await request.body()), if_match_number(if_match)
 
     def update() -> wire.Endpoint:
-        view = endpoints.update(deps, scope.actor, scope.project, endpoint, text, expected=expected)
+        view = endpoints.update(
+            deps, scope.actor, scope.project, endpoint, text, expected=expected, unchecked=unchecked
+        )
         return shapes.endpoint(view)
 
     return await run_in_threadpool(update)
@@ -112,7 +123,9 @@ def scale_endpoint(endpoint: str, body: wire.EndpointScaling, scope: Member, dep
 @router.post(f"{_ENDPOINT}/canary")
 def start_endpoint_canary(endpoint: str, body: wire.EndpointCanary, scope: Member, deps: DepsOf) -> wire.Endpoint:
     """Give a share of the requests to another version; by the endpoint's rule for rollouts it then grows."""
-    view = endpoints.canary(deps, scope.actor, scope.project, endpoint, model=body.model, weight=body.weight)
+    view = endpoints.canary(
+        deps, scope.actor, scope.project, endpoint, model=body.model, weight=body.weight, unchecked=body.unchecked
+    )
     return shapes.endpoint(view)
 
 

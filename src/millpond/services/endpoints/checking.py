@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from sqlalchemy import Connection
@@ -13,6 +14,7 @@ from millpond.decide.models import facts_of
 from millpond.errors import Conflict, Invalid
 from millpond.model.endpoint import EndpointSite, EndpointSpec
 from millpond.model.model import split_written
+from millpond.model.model_check import CheckState
 from millpond.model.people import Project
 from millpond.model.quantity import format_count
 from millpond.services.computes.templates import check_named
@@ -71,6 +73,24 @@ def numbered(tx: Connection, project: Project, written: str) -> str:
             hint=f"Register it from a folder: mill model register {name} --from DIRECTORY",
         )
     return f"{name}@{found.number}"
+
+
+def require_checked(tx: Connection, project: Project, models_written: Iterable[str]) -> None:
+    """Conflict for a version, written NAME@NUMBER, that has not passed its check."""
+    for written in sorted(set(models_written)):
+        name, number = split_written(written)
+        check = versions.resolve(tx, models.find(tx, project, name), number).check
+        if check is not None and check.state is CheckState.PASSED:
+            continue
+        said = {
+            CheckState.FAILED: f"failed its check: {check.error}" if check else "",
+            CheckState.RUNNING: "is being checked",
+        }
+        found = said[check.state] if check is not None else "has not been checked"
+        raise Conflict(
+            f"Cannot serve {written}: it {found}".rstrip(".") + ".",
+            hint=f"Check it: mill model check {written}. Or serve it as it is: --unchecked",
+        )
 
 
 def _only_site(tx: Connection) -> tuple[EndpointSite, ...]:

@@ -36,13 +36,18 @@ TOPIC = "endpoints"
 Change = Callable[[Connection, Endpoint], EndpointSpec]
 
 
-def create(deps: Deps, actor: Actor, project: Project, text: str) -> EndpointView:
-    """From the text of `endpoint.yaml`, or the same as JSON. NameTaken if the project has one of that name."""
+def create(deps: Deps, actor: Actor, project: Project, text: str, *, unchecked: bool = False) -> EndpointView:
+    """From the text of `endpoint.yaml`, or the same as JSON. NameTaken if the project has one of that name.
+
+    Conflict for a version that has not passed its check, here and in what changes versions, unless `unchecked`.
+    """
     access.require(actor, project, Role.MEMBER)
     asked = checking.read(text)
     now = deps.clock.now()
     with deps.db.write() as tx:
         spec = checking.resolved(tx, project, asked)
+        if not unchecked:
+            checking.require_checked(tx, project, _served(spec))
         endpoint = Endpoint(
             id=new_job_id(), project_id=project.id, project=project.name, name=spec.name, created_by=actor.name,
             user_id=actor.user_id or "", created_at=now, changed_at=now, spec=spec,
@@ -91,8 +96,9 @@ def list_revisions(deps: Deps, project: Project, written: str) -> Sequence[Endpo
 
 
 def update(
-    deps: Deps, actor: Actor, project: Project, written: str, text: str, *, expected: int | None = None
-) -> EndpointView:
+    deps: Deps, actor: Actor, project: Project, written: str, text: str, *, expected: int | None = None,
+    unchecked: bool = False,
+) -> EndpointView:  # fmt: skip
     """A revision from a whole new text. Conflict if somebody else made one after `expected`; its name stays."""
     asked = checking.read(text)
 
@@ -108,7 +114,7 @@ def update(
             )
         return asked
 
-    return _revise(deps, actor, project, written, "update", changed)
+    return _revise(deps, actor, project, written, "update", changed, unchecked=unchecked)
 
 
 def scale(
@@ -118,13 +124,15 @@ def scale(
     return _revise(deps, actor, project, written, "scale", lambda _, one: scaled(one.spec, site, least, most))
 
 
-def canary(deps: Deps, actor: Actor, project: Project, written: str, *, model: str, weight: int) -> EndpointView:
+def canary(
+    deps: Deps, actor: Actor, project: Project, written: str, *, model: str, weight: int, unchecked: bool = False
+) -> EndpointView:
     """Give a share of the traffic to another version. With a rule for rollouts, its share then grows by itself."""
 
     def changed(tx: Connection, before: Endpoint) -> EndpointSpec:
         return with_canary(before, checking.numbered(tx, project, model), weight)
 
-    return _revise(deps, actor, project, written, "canary", changed)
+    return _revise(deps, actor, project, written, "canary", changed, unchecked=unchecked)
 
 
 def promote(deps: Deps, actor: Actor, project: Project, written: str, *, reason: str = "") -> EndpointView:
@@ -181,7 +189,7 @@ def announce(deps: Deps, endpoint: Endpoint) -> None:
 
 def _revise(
     deps: Deps, actor: Actor, project: Project, written: str, action: str, change: Change, *,
-    restored: Sequence[int] = (), reason: str = "",
+    restored: Sequence[int] = (), reason: str = "", unchecked: bool = True,
 ) -> EndpointView:  # fmt: skip
     """The next revision, unless it asks for the same as this one."""
     access.require(actor, project, Role.MEMBER)
@@ -191,6 +199,8 @@ def _revise(
         if before is None or before.deleted_at is not None:
             raise Conflict(f"Endpoint {written!r} is being deleted.", hint="Create it again once that is done.")
         spec = checking.resolved(tx, project, change(tx, before), before.id)
+        if not unchecked:
+            checking.require_checked(tx, project, _served(spec) - _served(before.spec))
         weights = tuple(one.weight for one in spec.versions)
         if spec == before.spec and weights == before.weights:
             return views(tx, [before])[0]
@@ -219,6 +229,11 @@ def _changing(state: EndpointState) -> EndpointState:
     """Until the loop has looked: whoever waits for the change must not take the state before for the one after."""
     is_serving = state in (EndpointState.READY, EndpointState.DEGRADED, EndpointState.UPDATING)
     return EndpointState.UPDATING if is_serving else EndpointState.STARTING
+
+
+def _served(spec: EndpointSpec) -> set[str]:
+    """Versions, written NAME@NUMBER."""
+    return {one.model for one in spec.versions} | ({spec.shadow.model} if spec.shadow else set())
 
 
 def _told(deps: Deps, endpoint: Endpoint) -> None:

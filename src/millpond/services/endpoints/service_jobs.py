@@ -5,12 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 
-from sqlalchemy import Connection
-
-from millpond.db import commits, models
 from millpond.decide.endpoints.replicas import ReplicaKind
-from millpond.errors import NotFound
-from millpond.model.dataset import Commit
 from millpond.model.endpoint import Endpoint, EndpointSite, EndpointSpec, Offline, Packages, Router
 from millpond.model.ids import new_id
 from millpond.model.job_spec import JobInput, JobKind, JobService, JobSpec
@@ -19,6 +14,8 @@ from millpond.model.people import Project
 from millpond.model.volume import Site
 from millpond.services.deps import Deps
 from millpond.services.endpoints import code
+from millpond.services.models import versions
+from millpond.services.serving.program import PACKAGE
 
 EXPERIMENT = "endpoints"
 # The tag of a router's job that says where it listens.
@@ -28,11 +25,11 @@ _GRACE_SECONDS = 60
 _LONGEST_NAME = 63
 _MODEL_ENV = "MILL_INPUT_MODEL"
 _REPLICA = (
-    f'exec python3 -m {code.PACKAGE} --model "$MILL_SERVICE_MODEL=${_MODEL_ENV}" $MILL_SERVICE_LISTEN '
+    f'exec python3 -m {PACKAGE} --model "$MILL_SERVICE_MODEL=${_MODEL_ENV}" $MILL_SERVICE_LISTEN '
     '--token-file "$MILL_SERVICE/token" --ready-file "$MILL_SERVICE/ready.json"'
 )
 _ROUTER = (
-    f'exec python3 -m {code.PACKAGE}.router --config "$MILL_SERVICE/router.json" --state-dir "$MILL_SERVICE" '
+    f'exec python3 -m {PACKAGE}.router --config "$MILL_SERVICE/router.json" --state-dir "$MILL_SERVICE" '
     '--host "$MILL_SERVICE_HOST" $MILL_SERVICE_TLS --http-port {http} --grpc-port {grpc} --metrics-port {metrics}'
 )
 
@@ -47,15 +44,16 @@ def replica_job(
     deps: Deps, project: Project, endpoint: Endpoint, site: Site, asked: EndpointSite, kind: ReplicaKind
 ) -> tuple[str, JobSpec]:
     """Name and specification. NotFound if the version is gone."""
-    with deps.db.read() as tx:
-        version = version_commit(tx, project, kind.model, kind.version)
+    version = versions.get(deps, project, kind.model, str(kind.version))
     author = endpoint.created_by
     is_built = endpoint.spec.environment is Packages.AUTO
     dataset, served = model_dataset(kind.model), f"{kind.model}@{kind.version}"
     spec = JobSpec(
         kind=JobKind.SERVICE,
         command=("sh", "-c", _REPLICA),
-        inputs=(JobInput(f"{project.name}/{dataset}", ref=str(kind.version), commit_id=version.id, env=_MODEL_ENV),),
+        inputs=(
+            JobInput(f"{project.name}/{dataset}", ref=str(kind.version), commit_id=version.commit.id, env=_MODEL_ENV),
+        ),
         code_commit=code.serving_code(deps, project, author),
         environment=code.packages_of_model(deps, project, version, author) if is_built else None,
         on=asked.template,
@@ -91,15 +89,6 @@ def listening(site: Site) -> str:
     """Where routers of the site listen and with which certificate: a change needs a new one."""
     serving = site.serving
     return f"{serving.host} {serving.tls_cert or ''}".strip() if serving else "127.0.0.1"
-
-
-def version_commit(tx: Connection, project: Project, model: str, number: int) -> Commit:
-    found = models.find(tx, project.id, model)
-    version = models.version(tx, found.dataset.id, number) if found else None
-    commit = commits.get(tx, version.commit_id) if version else None
-    if commit is None:
-        raise NotFound(f"Version {model}@{number} no longer exists.", noun="version", name=f"{model}@{number}")
-    return commit
 
 
 def _named(base: str) -> str:

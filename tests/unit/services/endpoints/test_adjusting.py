@@ -102,7 +102,7 @@ def test_a_server_that_has_just_begun_takes_nothing_away(routed: Routed) -> None
 
 def canary(routed: Routed) -> None:
     endpoints.canary(
-        routed.world.deps, routed.world.maria, routed.world.project, "xray", model="chest@2", weight=20
+        routed.world.deps, routed.world.maria, routed.world.project, "xray", model="chest@2", weight=20, unchecked=True
     )  # fmt: skip
     routed.turn(3)
     assert routed.shares() == {1: 80, 2: 20}

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from millpond.db import audit
+from millpond.db import audit, models
 from millpond.errors import BadRequest, Conflict, Forbidden, Invalid, NameTaken, NotFound
 from millpond.model.endpoint import EndpointState, EndpointView
+from millpond.model.model_check import CheckState, ModelCheck
 from millpond.model.people import Role
 from millpond.services.endpoints import endpoints
+from millpond.testing.clock import NOON
 from tests.unit.services.world import World
 
 
@@ -22,7 +24,7 @@ def asked(name: str = "xray", model: str = "chest@1", **more: Any) -> str:
 
 
 def create(world: World, *args: str, **more: Any) -> EndpointView:
-    return endpoints.create(world.deps, world.maria, world.project, asked(*args, **more))
+    return endpoints.create(world.deps, world.maria, world.project, asked(*args, **more), unchecked=True)
 
 
 def shares(view: EndpointView) -> dict[str, int]:
@@ -42,8 +44,8 @@ def test_every_change_is_a_revision_and_a_rollback_goes_further_back_each_time(w
     create(world)
     deps, maria, project = world.deps, world.maria, world.project
     for number in (2, 3):
-        endpoints.update(deps, maria, project, "xray", asked(model=f"chest@{number}"))
-    assert endpoints.update(deps, maria, project, "xray", asked(model="chest@3")).endpoint.number == 3
+        endpoints.update(deps, maria, project, "xray", asked(model=f"chest@{number}"), unchecked=True)
+    assert endpoints.update(deps, maria, project, "xray", asked(model="chest@3"), unchecked=True).endpoint.number == 3
     assert shares(endpoints.roll_back(deps, maria, project, "xray")) == {"chest@2": 100}
     assert shares(endpoints.roll_back(deps, maria, project, "xray")) == {"chest@1": 100}
     with pytest.raises(Conflict, match="no revision before"):
@@ -61,17 +63,18 @@ def test_a_canary_is_promoted_or_rolled_back(world: World, model: str) -> None:
     deps, maria, project = world.deps, world.maria, world.project
     with pytest.raises(Conflict, match="has no canary"):
         endpoints.promote(deps, maria, project, "xray")
-    view = endpoints.canary(deps, maria, project, "xray", model="chest@2", weight=5)
+    view = endpoints.canary(deps, maria, project, "xray", model="chest@2", weight=5, unchecked=True)
     assert shares(view) == {"chest@1": 95, "chest@2": 5}
     assert view.endpoint.rollout is not None and view.endpoint.rollout.canary == "chest@2"
     with pytest.raises(Conflict, match="already splits"):
-        endpoints.canary(deps, maria, project, "xray", model="chest@3", weight=5)
-    assert shares(endpoints.canary(deps, maria, project, "xray", model="chest@2", weight=50))["chest@2"] == 50
+        endpoints.canary(deps, maria, project, "xray", model="chest@3", weight=5, unchecked=True)
+    view = endpoints.canary(deps, maria, project, "xray", model="chest@2", weight=50, unchecked=True)
+    assert shares(view)["chest@2"] == 50
     view = endpoints.promote(deps, maria, project, "xray")
     assert shares(view) == {"chest@2": 100} and view.endpoint.rollout is None
     with pytest.raises(Conflict, match="already serves"):
-        endpoints.canary(deps, maria, project, "xray", model="chest@2", weight=5)
-    endpoints.canary(deps, maria, project, "xray", model="chest@3", weight=5)
+        endpoints.canary(deps, maria, project, "xray", model="chest@2", weight=5, unchecked=True)
+    endpoints.canary(deps, maria, project, "xray", model="chest@3", weight=5, unchecked=True)
     assert shares(endpoints.roll_back(deps, maria, project, "xray")) == {"chest@2": 100}
 
 
@@ -121,10 +124,10 @@ def test_names_ports_and_stale_revisions(world: World, model: str) -> None:
     create(world, "beside")
     create(world, "apart", ports={"http": 9000, "grpc": 9001, "metrics": 9002})
     with pytest.raises(BadRequest, match="names the endpoint"):
-        endpoints.update(deps, maria, project, "xray", asked("other"))
-    endpoints.update(deps, maria, project, "xray", asked(model="chest@2"), expected=1)
+        endpoints.update(deps, maria, project, "xray", asked("other"), unchecked=True)
+    endpoints.update(deps, maria, project, "xray", asked(model="chest@2"), expected=1, unchecked=True)
     with pytest.raises(Conflict, match="newest revision is 2"):
-        endpoints.update(deps, maria, project, "xray", asked(model="chest@3"), expected=1)
+        endpoints.update(deps, maria, project, "xray", asked(model="chest@3"), expected=1, unchecked=True)
 
 
 def test_deleting_takes_no_more_changes_and_viewers_change_nothing(world: World, model: str) -> None:
@@ -141,6 +144,25 @@ def test_deleting_takes_no_more_changes_and_viewers_change_nothing(world: World,
     endpoints.delete(deps, maria, project, "xray")
     assert endpoints.get(deps, project, "xray").endpoint.state is EndpointState.DELETING
     with pytest.raises(Conflict, match="being deleted"):
-        endpoints.update(deps, maria, project, "xray", asked())
+        endpoints.update(deps, maria, project, "xray", asked(), unchecked=True)
     with pytest.raises(NotFound, match="endpoint"):
         endpoints.get(deps, project, "xry")
+
+
+def test_a_version_must_have_passed_its_check(world: World, model: str) -> None:
+    deps, maria, project = world.deps, world.maria, world.project
+    with pytest.raises(Conflict, match="has not been checked") as refused:
+        endpoints.create(deps, maria, project, asked())
+    assert "mill model check chest@1" in str(refused.value.hint)
+    with deps.db.write() as tx:
+        found = models.find(tx, project.id, model)
+        assert found is not None
+        for number, state in ((1, CheckState.PASSED), (2, CheckState.FAILED)):
+            models.keep_check(tx, found.dataset.id, number, ModelCheck(state, "j", "maria", NOON, error="no output"))
+    endpoints.create(deps, maria, project, asked())
+    with pytest.raises(Conflict, match="failed its check: no output"):
+        endpoints.update(deps, maria, project, "xray", asked(model="chest@2"))
+    with pytest.raises(Conflict, match="has not been checked"):
+        endpoints.canary(deps, maria, project, "xray", model="chest@3", weight=5)
+    assert shares(endpoints.update(deps, maria, project, "xray", asked(model="chest@2"), unchecked=True))
+    endpoints.scale(deps, maria, project, "xray", site=None, least=2, most=2)

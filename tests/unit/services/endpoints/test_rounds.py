@@ -136,7 +136,7 @@ def test_an_update_waits_for_the_new_replica_before_it_drains_the_old(serving: S
     serving.turn(3)
     serving.broken.add("chest@2")
     deps, maria, project = serving.world.deps, serving.world.maria, serving.world.project
-    endpoints.update(deps, maria, project, "xray", asked(model="chest@2", environment="none"))
+    endpoints.update(deps, maria, project, "xray", asked(model="chest@2", environment="none"), unchecked=True)
     serving.turn(4)
     assert serving.versions() == [(1, "ready"), (2, "starting")] and serving.shares() == {1: 100}
     assert serving.state is EndpointState.UPDATING
@@ -151,7 +151,7 @@ def test_an_update_waits_for_the_new_replica_before_it_drains_the_old(serving: S
 def test_a_canary_and_its_share(serving: Serving) -> None:
     serving.turn(3)
     deps, maria, project = serving.world.deps, serving.world.maria, serving.world.project
-    endpoints.canary(deps, maria, project, "xray", model="chest@2", weight=5)
+    endpoints.canary(deps, maria, project, "xray", model="chest@2", weight=5, unchecked=True)
     serving.turn(3)
     assert serving.versions() == [(1, "ready"), (2, "ready")] and serving.shares() == {1: 95, 2: 5}
     endpoints.roll_back(deps, maria, project, "xray")

@@ -135,7 +135,8 @@ function CanaryForm({ endpoint, onClose }: { endpoint: Endpoint; onClose: () => 
   const [weight, setWeight] = useState(5);
   const submit = (event: React.FormEvent) => {
     event.preventDefault();
-    if (version) canary.mutate({ model: `${model}@${version}`, weight }, { onSuccess: onClose });
+    if (version)
+      canary.mutate({ model: `${model}@${version}`, weight, unchecked: false }, { onSuccess: onClose });
   };
   return (
     <Modal opened onClose={onClose} title="Start a canary" closeButtonProps={{ "aria-label": "Close" }}>
