@@ -10,9 +10,10 @@ import pytest
 from millpond.db import endpoints as rows
 from millpond.db import jobs, placements, replicas
 from millpond.model.endpoint import EndpointState, Replica, ReplicaState
-from millpond.model.job import Job
+from millpond.model.job import Job, JobState
 from millpond.model.job_spec import JobKind
 from millpond.services.caches.fills import reports as cache_reports
+from millpond.services.computes import compute_care
 from millpond.services.endpoints import endpoints, rounds
 from millpond.services.jobs.job_data import look_after
 from millpond.services.jobs.placements import FOREVER_SECONDS
@@ -213,3 +214,14 @@ def test_what_cannot_start_says_why(world: World, model: str) -> None:
     rounds.advance_all(world.deps, world.clock.now())
     shown = endpoints.get(world.deps, world.project, "xray").endpoint
     assert shown.state is EndpointState.FAILING and "process does not" in " ".join(shown.reasons)
+
+
+def test_a_service_is_placed_again_at_once_when_its_compute_is_revoked(serving: Serving) -> None:
+    serving.turn(3)
+    before = {job.id: job.status.placement_id for job in serving.jobs()}
+    compute_care.revoke(serving.world.deps, serving.world.maria, serving.world.agent.agent.compute)
+    with serving.world.deps.db.read() as tx:
+        found = jobs.by_ids(tx, list(before))
+        assert not placements.living(tx)
+    assert {job.status.state for job in found.values()} == {JobState.QUEUED}
+    assert all("no longer knows this service" in " ".join(job.status.reasons) for job in found.values())
