@@ -13,6 +13,8 @@ import tritonclient.grpc as triton
 from tritonclient.grpc import service_pb2
 from tritonclient.utils import InferenceServerException, triton_to_np_dtype
 
+from millpond.serve.core import ModelServer
+from millpond.serve.grpc import serve_grpc
 from tests.unit.serve.grpc.conftest import KINDS, serving_grpc
 
 
@@ -128,6 +130,18 @@ def test_models_are_loaded_from_files_in_the_request(client: triton.InferenceSer
     assert client.infer("sent", pair()).as_numpy("y").tolist() == [3, 6]
     client.unload_model("sent")
     assert not client.is_model_ready("sent")
+
+
+def test_models_are_not_loaded_where_clients_may_not(root: Path) -> None:
+    server = ModelServer(root, control=False)
+    server.start_empty()
+    grpc_server = serve_grpc(server, listen="tcp:127.0.0.1:0")
+    with triton.InferenceServerClient(grpc_server.address.removeprefix("tcp:")) as client:
+        with pytest.raises(InferenceServerException) as raised:
+            client.load_model("double")
+        assert raised.value.status() == "StatusCode.PERMISSION_DENIED"
+    grpc_server.drain(0)
+    server.close()
 
 
 def test_a_token_is_demanded(root: Path) -> None:
