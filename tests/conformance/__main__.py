@@ -8,11 +8,10 @@ python -m tests.conformance --triton PYTHON     against Triton itself, in the en
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
-from tests.conformance.asking import RECORDED, ask_all, recorded
+from tests.conformance.asking import ask_all, record, recorded
 from tests.conformance.comparing import Comparison, compare
 from tests.conformance.report import TARGET, written
 from tests.conformance.servers import UnavailableError, find_triton, running_millpond, running_triton
@@ -47,7 +46,7 @@ def _triton(options: argparse.Namespace) -> dict[str, object]:
     packages = find_triton(options.triton)
     answers = ask_all(lambda: running_triton(packages), options.only)
     if options.record:
-        RECORDED.write_text(json.dumps(answers, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+        record(answers)
     return answers
 
 
