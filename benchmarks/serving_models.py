@@ -155,13 +155,14 @@ def write_triton_repository(root: Path, name: str, model: onnx.ModelProto) -> Pa
     return root
 
 
-def write_mlserver_folder(root: Path, name: str, model: onnx.ModelProto, port: int, workers: int | None) -> Path:
+def write_mlserver_folder(root: Path, name: str, model: onnx.ModelProto, ports: list[int], workers: int | None) -> Path:
     """The same model, run by onnxruntime in mlserver: by its workers as it comes, or with 0 in its own process."""
     root.mkdir(parents=True)
     onnx.save(model, root / "model.onnx")
     (root / "runtime.py").write_text(dedent(MLSERVER_MODEL))
     (root / "model-settings.json").write_text(json.dumps({"name": name, "implementation": "runtime.Onnx"}))
-    settings = {"host": "127.0.0.1", "http_port": port, "grpc_port": port + 1, "metrics_port": port + 2, "debug": False}
+    settings = {"host": "127.0.0.1", "debug": False}
+    settings |= dict(zip(("http_port", "grpc_port", "metrics_port"), ports, strict=True))
     if workers is not None:
         settings["parallel_workers"] = workers
     (root / "settings.json").write_text(json.dumps(settings))

@@ -90,11 +90,11 @@ def triton(python: Path, model: onnx.ModelProto) -> Iterator[Served]:
 @contextmanager
 def mlserver(python: Path, model: onnx.ModelProto, workers: int | None = None) -> Iterator[Served]:
     with tempfile.TemporaryDirectory(prefix="bench-mlserver-") as made:
-        port = free_ports(1)[0]
-        folder = write_mlserver_folder(Path(made) / "model", "small", model, port, workers)
+        ports = free_ports(3)
+        folder = write_mlserver_folder(Path(made) / "model", "small", model, ports, workers)
         command = [str(python.absolute().parent / "mlserver"), "start", "."]
         with _process(command, cwd=folder) as process:
-            url = f"http://127.0.0.1:{port}"
+            url = f"http://127.0.0.1:{ports[0]}"
             _wait(lambda: _answers(f"{url}/v2/models/small/ready"), process)
             yield Served(url, [process.pid])
 
