@@ -30,9 +30,7 @@ def record(answers: dict[str, Answer]) -> None:
 
 def _lasting(answer: Answer) -> Answer:
     if isinstance(answer, dict):
-        return {
-            key: 0 if key in VARYING and isinstance(value, int) else _lasting(value) for key, value in answer.items()
-        }
+        return {key: 0 if key in VARYING and type(value) is int else _lasting(value) for key, value in answer.items()}
     return [_lasting(value) for value in answer] if isinstance(answer, list) else answer
 
 
