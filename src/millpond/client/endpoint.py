@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from millpond.client import endpoints as calls
 from millpond.client.credentials import resolve_target
 from millpond.client.http import Api
+from millpond.client.monitoring.drifting import DriftReport, measure_drift
+from millpond.client.monitoring.labels import add_labels
+from millpond.client.monitoring.logged import Window
+from millpond.client.monitoring.quality import VersionQuality, quality
 from millpond.model.endpoint import EndpointState
 from millpond.model.quantity import DAY
 from millpond.wire.endpoints import Endpoint as EndpointInfo
@@ -48,6 +55,21 @@ class Endpoint:
         return calls.endpoint_metrics(
             self._api, self.info.project, self.info.name, since_seconds=since_seconds, step_seconds=step_seconds
         )
+
+    def add_labels(self, file: str | os.PathLike[str]) -> int:
+        """Commit a table with the columns `request_id` and `label` beside the request log; how many they were."""
+        return add_labels(self._api, self.info, Path(file))[1]
+
+    def quality(self, *, since_seconds: int = 7 * DAY, output: str | None = None) -> list[VersionQuality]:
+        """How often logged answers were right, by version, as far as labels are known."""
+        return quality(self._api, self.info, Window.last(since_seconds), output=output)
+
+    def drift(
+        self, reference: str, *, window_seconds: int = DAY, version: int | None = None, columns: Sequence[str] = ()
+    ) -> DriftReport:
+        """Compare logged inputs and outputs with `dataset@ref[:path]`, and keep the result as a run."""
+        window = Window.last(window_seconds)
+        return measure_drift(self._api, self.info, reference, window, version=version, columns=columns)
 
     def update(self, model: str, *, unchecked: bool = False) -> Endpoint:
         """Replace what it serves by this version, one replica after the other."""

@@ -1,0 +1,148 @@
+"""`mill endpoint labels`, `quality` and `drift`: what the request log says about the models behind an endpoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from millpond.cli.command import command
+from millpond.cli.endpoint_arguments import EndpointName
+from millpond.cli.output import Column
+from millpond.cli.session import Session
+from millpond.client import endpoints as calls
+from millpond.model.quantity import DAY, format_count, parse_seconds
+
+app = typer.Typer()
+
+_MOST_SECONDS = 3650 * DAY
+
+
+@command(app, "labels")
+def labels(
+    mill: Session,
+    endpoint: EndpointName,
+    file: Annotated[Path, typer.Argument(help="Table (.csv, .parquet, .jsonl) with columns request_id and label.")],
+) -> None:
+    """Add labels for logged requests. They are committed beside the log, in the folder labels of its dataset.
+
+    The id of a request is the header mill-request-id of its answer. Of several labels for a request the newest counts.
+
+    Example: mill endpoint labels xray diagnoses.csv
+    """
+    # Imported here: numpy takes longer to load than most commands take.
+    from millpond.client.monitoring.labels import add_labels  # noqa: PLC0415
+
+    found = calls.get_endpoint(mill.api, mill.project, endpoint)
+    commit, count = add_labels(mill.api, found, file)
+    if mill.out.as_json:
+        mill.out.json({"endpoint": found.name, "labels": count, "commit": commit.model_dump(mode="json")})
+        return
+    mill.out.line(commit.id)
+    mill.out.note(f"{format_count(count, 'label')} added. See: mill endpoint quality {found.name}")
+
+
+@command(app, "quality")
+def quality(
+    mill: Session,
+    endpoint: EndpointName,
+    since: Annotated[str, typer.Option(metavar="TIME", help="How far to look back, like 12h or 7d.")] = "7d",
+    output: Annotated[str | None, typer.Option(help="Output that labels are for (default: the only one).")] = None,
+) -> None:
+    """Show how often logged answers were right, by version. Needs a full log, and labels.
+
+    Classes have an accuracy: of outputs with several numbers the largest is the class. Numbers have a mean error.
+
+    Example: mill endpoint quality xray --since 7d
+    """
+    from millpond.client.monitoring import quality as measured  # noqa: PLC0415 - see labels
+    from millpond.client.monitoring.logged import Window  # noqa: PLC0415
+
+    window = Window.last(parse_seconds(since, least=60, most=_MOST_SECONDS))
+    found = calls.get_endpoint(mill.api, mill.project, endpoint)
+    rows = [
+        {
+            "version": one.version,
+            "requests": one.requests,
+            "labelled": one.labelled,
+            "samples": one.samples,
+            "accuracy": one.accuracy,
+            "mean_error": one.mean_error,
+        }
+        for one in measured.quality(mill.api, found, window, output=output)
+    ]
+    columns: list[Column[dict[str, Any]]] = [
+        ("VERSION", lambda r: r["version"]),
+        ("REQUESTS", lambda r: r["requests"]),
+        ("LABELLED", lambda r: r["labelled"]),
+        ("SAMPLES", lambda r: r["samples"]),
+        ("ACCURACY", lambda r: "" if r["accuracy"] is None else f"{r['accuracy']:.2%}"),
+        ("MEAN ERROR", lambda r: "" if r["mean_error"] is None else f"{r['mean_error']:.4g}"),
+    ]
+    mill.out.items(rows, columns, empty="No logged requests in this time.", drop=["SAMPLES"])
+
+
+@command(app, "drift")
+def drift(
+    mill: Session,
+    endpoint: EndpointName,
+    reference: Annotated[
+        str,
+        typer.Option(metavar="DATASET@REF[:PATH]", help="Tables to compare with, or a request log: a whole commit."),
+    ],
+    window: Annotated[str, typer.Option(metavar="TIME", help="How far to look back, like 6h or 7d.")] = "1d",
+    version: Annotated[int | None, typer.Option(help="Only requests that this version answered.")] = None,
+    columns: Annotated[
+        str | None, typer.Option(help="Columns of the reference that make up the one input, like age,height.")
+    ] = None,
+    rows: Annotated[int, typer.Option(help="Most requests, and rows of the reference, to compare.", min=100)] = 20_000,
+) -> None:
+    """Compare logged inputs and outputs with a reference: has what is asked or answered moved? Needs a full log.
+
+    Each column gets a PSI (below 0.1 nothing, above 0.25 much) and the p-value of Kolmogorov and Smirnov's test, or of
+    the chi-squared test for texts. Kept as a run of the experiment drift-ENDPOINT.
+
+    Example: mill endpoint drift xray --reference xray-train@v3:train.parquet --window 7d
+    """
+    from millpond.client.monitoring.drifting import measure_drift  # noqa: PLC0415 - see labels
+    from millpond.client.monitoring.logged import Window  # noqa: PLC0415
+
+    found = calls.get_endpoint(mill.api, mill.project, endpoint)
+    report = measure_drift(
+        mill.api, found, reference, Window.last(parse_seconds(window, least=60, most=_MOST_SECONDS)), version=version,
+        columns=columns.split(",") if columns else (), most_rows=rows,
+    )  # fmt: skip
+    listed = [
+        {
+            "column": name,
+            "level": one.level.value,
+            "psi": one.psi,
+            "statistic": one.statistic,
+            "p_value": one.p_value,
+            "reason": one.reason,
+        }
+        for name, one in report.columns.items()
+    ]
+    if mill.out.as_json:
+        told: dict[str, Any] = {"endpoint": report.endpoint, "reference": report.reference, "run": report.run_id}
+        told |= {"level": report.level.value, "requests": report.requests.rows, "requests_of": report.requests.of}
+        told |= {"reference_rows": report.compared.rows, "reference_rows_of": report.compared.of}
+        mill.out.json({**told, "unmatched": list(report.unmatched), "columns": listed})
+        return
+    shown: list[Column[dict[str, Any]]] = [
+        ("COLUMN", lambda r: r["column"]),
+        ("DRIFT", lambda r: r["level"]),
+        ("PSI", lambda r: f"{r['psi']:.3f}"),
+        ("P", lambda r: f"{r['p_value']:.2g}"),
+        ("REASON", lambda r: r["reason"]),
+    ]
+    mill.out.items(listed, shown, empty="", drop=["REASON"])
+    if report.unmatched:
+        mill.out.note(f"Not in the reference: {', '.join(report.unmatched)}")
+    if report.requests.rows < report.requests.of or report.compared.rows < report.compared.of:
+        mill.out.note(
+            f"Compared a sample: {report.requests.rows} of {report.requests.of} requests with "
+            f"{report.compared.rows} of {report.compared.of} rows."
+        )
+    mill.out.note(f"Kept as run {report.run_id}. See: mill run show {report.run_id}")

@@ -1,0 +1,86 @@
+"""Tables in commits, read row by row: Parquet, CSV and JSON lines."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+from millpond.errors import BadRequest
+
+SUFFIXES = (".parquet", ".csv", ".jsonl")
+# Rows of a table that are in memory at once.
+_ROWS = 4096
+
+Row = dict[str, Any]
+Item = TypeVar("Item")
+
+
+def is_table(path: str) -> bool:
+    return path.lower().endswith(SUFFIXES)
+
+
+def rows(file: IO[bytes], path: str, *, texts: Sequence[str] = ()) -> Iterator[Row]:
+    """The rows of a table. Columns named in `texts` are text, also where a CSV has digits. BadRequest if unreadable."""
+    suffix = Path(path).suffix.lower()
+    try:
+        if suffix == ".jsonl":
+            yield from (row for row in map(json.loads, file) if isinstance(row, dict))
+        else:
+            with _needs_pyarrow():
+                batches = _csv(file, texts) if suffix == ".csv" else _parquet(file)
+            for batch in batches:
+                for start in range(0, batch.num_rows, _ROWS):
+                    yield from batch.slice(start, _ROWS).to_pylist()
+    except (ValueError, OSError) as error:  # errors of pyarrow are ValueErrors
+        raise BadRequest(f"Cannot read {path} as a table: {error}") from error
+
+
+def write_parquet(columns: dict[str, list[Any]], target: IO[bytes]) -> None:
+    with _needs_pyarrow():
+        import pyarrow  # noqa: PLC0415 - an extra
+        from pyarrow import parquet  # noqa: PLC0415
+    try:
+        table = pyarrow.table(columns)
+    except (ValueError, TypeError) as error:
+        raise BadRequest(f"Values of one column are of different types: {error}") from error
+    parquet.write_table(table, target, compression="zstd")
+
+
+def sampled(items: Iterable[Item], most: int) -> tuple[list[Item], int]:
+    """At most so many of them, each as likely as any other, and how many there were. The same ones each time."""
+    kept: list[Item] = []
+    count = 0
+    chance = random.Random(0)
+    for item in items:
+        count += 1
+        if len(kept) < most:
+            kept.append(item)
+        elif (place := chance.randrange(count)) < most:
+            kept[place] = item
+    return kept, count
+
+
+def _parquet(file: IO[bytes]) -> Iterator[Any]:
+    from pyarrow import parquet  # noqa: PLC0415 - an extra
+
+    return iter(parquet.ParquetFile(file).iter_batches(batch_size=_ROWS))
+
+
+def _csv(file: IO[bytes], texts: Sequence[str]) -> Iterator[Any]:
+    import pyarrow  # noqa: PLC0415 - an extra
+    import pyarrow.csv  # noqa: PLC0415
+
+    options = pyarrow.csv.ConvertOptions(column_types={name: pyarrow.string() for name in texts})
+    return iter(pyarrow.csv.open_csv(file, convert_options=options))
+
+
+@contextmanager
+def _needs_pyarrow() -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        raise BadRequest("Reading tables needs pyarrow.", hint="Run: pip install 'millpond[pandas]'") from error
