@@ -137,40 +137,34 @@ def test_from_a_folder_to_answers_through_an_update_and_a_kill(
 
 def test_answers_go_on_while_server_and_agent_are_gone(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     port, data = free_port(), tmp_path / "up"
-    try:
-        with mill_up(data) as up:
-            mill = Mill(up, capfd, tmp_path)
-            token = create_gone(mill, tmp_path, port, least=1)
-            assert ask(port, "gone")[0] == 401
-            assert ask(port, "gone", token)[:2] == (200, "1")
-            through = httpx.post(
-                f"{up.url}/api/v1/projects/default/endpoints/gone/v2/models/gone/infer", content=BODY, headers=token,
-                trust_env=False, timeout=60,
-            )  # fmt: skip
-            assert through.json()["outputs"][0]["data"] == [2.0, 4.0]
-            assert through.headers["content-security-policy"] == "sandbox"
-            up.kill()
-            assert all(ask(port, "gone", token)[:2] == (200, "1") for _ in range(50))
-            with mill_up(data, "--port", up.url.rpartition(":")[2], home=up.home) as again:
-                mill = Mill(again, capfd, tmp_path)
-                wait_until(lambda: shown(mill, "gone")["state"] == "ready", within=60, what="readiness")
-                count_canary(mill, port, token)
-    finally:
-        end_all(data)
+    with mill_up(data) as up:
+        mill = Mill(up, capfd, tmp_path)
+        token = create_gone(mill, tmp_path, port, least=1)
+        assert ask(port, "gone")[0] == 401
+        assert ask(port, "gone", token)[:2] == (200, "1")
+        through = httpx.post(
+            f"{up.url}/api/v1/projects/default/endpoints/gone/v2/models/gone/infer", content=BODY, headers=token,
+            trust_env=False, timeout=60,
+        )  # fmt: skip
+        assert through.json()["outputs"][0]["data"] == [2.0, 4.0]
+        assert through.headers["content-security-policy"] == "sandbox"
+        up.kill()
+        assert all(ask(port, "gone", token)[:2] == (200, "1") for _ in range(50))
+        with mill_up(data, "--port", up.url.rpartition(":")[2], home=up.home) as again:
+            mill = Mill(again, capfd, tmp_path)
+            wait_until(lambda: shown(mill, "gone")["state"] == "ready", within=60, what="readiness")
+            count_canary(mill, port, token)
 
 
 @pytest.mark.long
 def test_requests_wait_for_the_first_replica_after_none(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    port, data = free_port(), tmp_path / "up"
-    try:
-        with mill_up(data) as up:
-            mill = Mill(up, capfd, tmp_path)
-            token = create_gone(mill, tmp_path, port, least=0)
-            wait_until(lambda: not shown(mill, "gone")["replicas"], within=60, what="scaling to zero")
-            assert ask(port, "gone", token)[:2] == (200, "1"), "it waited for the first replica"
-            assert "waits for a replica" in mill.ok("why", "gone").out
-    finally:
-        end_all(data)
+    port = free_port()
+    with mill_up(tmp_path / "up") as up:
+        mill = Mill(up, capfd, tmp_path)
+        token = create_gone(mill, tmp_path, port, least=0)
+        wait_until(lambda: not shown(mill, "gone")["replicas"], within=60, what="scaling to zero")
+        assert ask(port, "gone", token)[:2] == (200, "1"), "it waited for the first replica"
+        assert "waits for a replica" in mill.ok("why", "gone").out
 
 
 def create_gone(mill: Mill, folder: Path, port: int, *, least: int) -> dict[str, str]:
@@ -194,13 +188,6 @@ def count_canary(mill: Mill, port: int, token: dict[str, str]) -> None:
     wait_until(lambda: ask(port, "gone", token)[1] == "2", within=60, what="the canary's first answer")
     versions = Counter(ask(port, "gone", token)[1] for _ in range(100))
     assert abs(versions["2"] - 20) <= 1, versions
-
-
-def end_all(data: Path) -> None:
-    """Services outlive their server on purpose: a test leaves none behind."""
-    for path in (data / "agent" / "placements").glob("*"):
-        for process in marked(path.name):
-            os.kill(process.pid, signal.SIGKILL)
 
 
 def kill_command(mill: Mill, job: str) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import httpx
 
+from millpond.agent.keeper.processes import marked, send_signal
 from millpond.testing.waiting import wait_until
 
 _READY = re.compile(r"ready at (http://\S+)")
@@ -79,6 +80,13 @@ def mill_up(data_dir: Path, *options: str, home: Path | None = None) -> Iterator
         if process.poll() is None:
             process.terminate()
             process.wait(_START_SECONDS)
+        end_services(data_dir)
+
+
+def end_services(data_dir: Path) -> None:
+    """Replicas and routers outlive their server on purpose: after a test none is left behind."""
+    for placement in (data_dir / "agent" / "placements").glob("*/service"):
+        send_signal(marked(placement.parent.name), signal.SIGKILL)
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], log: Path) -> str:
