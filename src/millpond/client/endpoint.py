@@ -93,6 +93,15 @@ class Endpoint:
     def rollback(self, to: int | None = None) -> Endpoint:
         return self._took(calls.roll_back_endpoint(self._api, self.info.project, self.info.name, to))
 
+    def push(self, model: str, *sites: str, unchecked: bool = False) -> Endpoint:
+        """Let sites (or patterns of sites) serve this version; see `sites` for how far each is."""
+        info = self.info
+        return self._took(calls.push_to_edge(self._api, info.project, model, sites, info.name, unchecked=unchecked))
+
+    def push_back(self, *sites: str) -> Endpoint:
+        """The version before at these sites; without any, where the newest push went."""
+        return self._took(calls.roll_back_edge(self._api, self.info.project, self.info.name, sites))
+
     def create_token(self, name: str, *, expires_seconds: int = 30 * DAY, quota: int = 0) -> str:
         """A token for programs that use this endpoint; `quota` are requests per minute, 0 as the endpoint says."""
         made = calls.create_token(

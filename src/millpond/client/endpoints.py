@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from millpond.client.caches import list_sites
 from millpond.client.http import Api, segment
 from millpond.model.endpoint import ENDPOINT_SCHEMA, EndpointState
 from millpond.wire.endpoints import (
+    EdgePush,
+    EdgeRollback,
     Endpoint,
     EndpointCanary,
     EndpointMetrics,
@@ -102,6 +104,19 @@ def promote_endpoint(api: Api, project: str, endpoint: str) -> Endpoint:
 
 def roll_back_endpoint(api: Api, project: str, endpoint: str, to: int | None = None) -> Endpoint:
     return api.send("POST", f"{_path(project, endpoint)}/rollback", Endpoint, EndpointRollback(to=to))
+
+
+def push_to_edge(
+    api: Api, project: str, model: str, sites: Sequence[str], endpoint: str | None = None, *, unchecked: bool = False
+) -> Endpoint:
+    """Let sites (or patterns of sites) serve a version. The endpoint is made if there is none."""
+    body = EdgePush(model=model, sites=list(sites), endpoint=endpoint, unchecked=unchecked)
+    return api.send("POST", f"/projects/{segment(project)}/edge/push", Endpoint, body, idempotent=True)
+
+
+def roll_back_edge(api: Api, project: str, endpoint: str, sites: Sequence[str] = ()) -> Endpoint:
+    """The version before, at these sites or where the newest push went."""
+    return api.send("POST", f"{_path(project, endpoint)}/edge/rollback", Endpoint, EdgeRollback(sites=list(sites)))
 
 
 def list_revisions(api: Api, project: str, endpoint: str) -> list[EndpointRevision]:

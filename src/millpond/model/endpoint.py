@@ -78,6 +78,8 @@ class EndpointSite:
     max: int = 1
     template: str | None = None
     offline: Offline = Offline.SERVE
+    # The version that gets all requests there, NAME@VERSION; None: the endpoint's `versions`.
+    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +202,7 @@ class EndpointRevision:
     spec: EndpointSpec
     created_by: str
     created_at: datetime
-    # create, update, scale, canary, promote or rollback.
+    # create, update, scale, canary, promote, push or rollback.
     action: str = "update"
     restores: int | None = None
     reason: str = ""
@@ -286,13 +288,42 @@ class ReplicaView:
     started: Mapping[str, float] = field(default_factory=dict)
 
 
+class SwapState(Enum):
+    """How far a site is with the versions that it should serve. Until they answer, what served before goes on."""
+
+    CURRENT = "current"  # it serves what it should
+    WAITING = "waiting"  # nothing has begun: the site is silent, or a machine has no room yet
+    FETCHING = "fetching"  # files or packages are on their way
+    LOADING = "loading"  # loaded and warmed up; then it gets the requests
+    FAILED = "failed"  # it did not start, and is tried again
+    IDLE = "idle"  # scaled to zero
+
+
+@dataclass(frozen=True, slots=True)
+class SiteServing:
+    """What a site should serve and what it serves now, as last heard of. Versions are written NAME@VERSION."""
+
+    desired: tuple[str, ...]
+    serving: tuple[str, ...]
+    state: SwapState
+    reason: str = ""
+    # Since when every version that serves now has done so.
+    since: datetime | None = None
+    # Whether a machine of the site was heard of lately, and when last.
+    is_online: bool = False
+    heard_at: datetime | None = None
+    # Whether a version was pushed to the site, instead of the endpoint's own.
+    is_pushed: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class EndpointView:
-    """An endpoint with its replicas, and the addresses at its sites."""
+    """An endpoint with its replicas, the addresses at its sites, and what these serve."""
 
     endpoint: Endpoint
     replicas: Sequence[ReplicaView] = ()
     addresses: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    serving: Mapping[str, SiteServing] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

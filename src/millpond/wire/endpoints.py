@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from millpond.model.endpoint import ALL_TRAFFIC, MAX_REPLICAS, EndpointState, ReplicaState
+from millpond.model.endpoint import ALL_TRAFFIC, MAX_REPLICAS, EndpointState, ReplicaState, SwapState
 from millpond.model.quantity import DAY
 from millpond.wire.base import Request, Response, Time
 
@@ -117,8 +117,25 @@ class EndpointReplica(Response):
     started: dict[str, float]
 
 
+class EdgePush(Request):
+    """A version (NAME@VERSION) for sites and patterns of sites. Without `endpoint`: the one that serves the model, or
+    a new one with the model's name."""
+
+    model: Annotated[str, Field(min_length=1, max_length=400)]
+    sites: Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(min_length=1, max_length=100)]
+    endpoint: Annotated[str, Field(max_length=63)] | None = None
+    unchecked: bool = False
+
+
+class EdgeRollback(Request):
+    """The version before, at these sites and patterns; without any, at those that the newest push went to."""
+
+    sites: Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=100)] = []
+
+
 class EndpointSiteState(Response):
-    """Replicas at a site: how many are ready, how many are wanted now and why, and the addresses there."""
+    """Replicas at a site: how many are ready, how many are wanted now and why, and the addresses there; which versions
+    (NAME@VERSION) it should serve and serves now as last heard of, since when, and how far the swap is and why."""
 
     site: str
     ready: int
@@ -129,6 +146,14 @@ class EndpointSiteState(Response):
     http: str
     grpc: str
     metrics: str
+    desired: list[str]
+    serving: list[str]
+    since: Time | None
+    swap: SwapState
+    swap_reason: str
+    is_online: bool
+    heard_at: Time | None
+    is_pushed: bool
 
 
 class RolloutState(Response):

@@ -1848,6 +1848,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/edge/push": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Push To Edge
+         * @description Let sites serve a version: each loads and warms it up first, those that are silent when they are back.
+         */
+        post: operations["push_to_edge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/endpoints": {
         parameters: {
             query?: never;
@@ -1910,6 +1930,26 @@ export interface paths {
          * @description Give a share of the requests to another version; by the endpoint's rule for rollouts it then grows.
          */
         post: operations["start_endpoint_canary"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/endpoints/{endpoint}/edge/rollback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Roll Back Edge
+         * @description Bring back the version before at sites, as a new revision.
+         */
+        post: operations["roll_back_edge"];
         delete?: never;
         options?: never;
         head?: never;
@@ -6670,6 +6710,35 @@ export interface components {
             template: string | null;
         };
         /**
+         * EdgePush
+         * @description A version (NAME@VERSION) for sites and patterns of sites. Without `endpoint`: the one that serves the model, or
+         *     a new one with the model's name.
+         */
+        EdgePush: {
+            /** Endpoint */
+            endpoint?: string | null;
+            /** Model */
+            model: string;
+            /** Sites */
+            sites: string[];
+            /**
+             * Unchecked
+             * @default false
+             */
+            unchecked: boolean;
+        };
+        /**
+         * EdgeRollback
+         * @description The version before, at these sites and patterns; without any, at those that the newest push went to.
+         */
+        EdgeRollback: {
+            /**
+             * Sites
+             * @default []
+             */
+            sites: string[];
+        };
+        /**
          * Edit
          * @description Single paths of a branch, changed in one commit without a working copy.
          */
@@ -7293,13 +7362,22 @@ export interface components {
         };
         /**
          * EndpointSiteState
-         * @description Replicas at a site: how many are ready, how many are wanted now and why, and the addresses there.
+         * @description Replicas at a site: how many are ready, how many are wanted now and why, and the addresses there; which versions
+         *     (NAME@VERSION) it should serve and serves now as last heard of, since when, and how far the swap is and why.
          */
         EndpointSiteState: {
+            /** Desired */
+            desired: string[];
             /** Grpc */
             grpc: string;
+            /** Heard At */
+            heard_at: string | null;
             /** Http */
             http: string;
+            /** Is Online */
+            is_online: boolean;
+            /** Is Pushed */
+            is_pushed: boolean;
             /** Max */
             max: number;
             /** Metrics */
@@ -7310,8 +7388,15 @@ export interface components {
             ready: number;
             /** Reason */
             reason: string;
+            /** Serving */
+            serving: string[];
+            /** Since */
+            since: string | null;
             /** Site */
             site: string;
+            swap: components["schemas"]["SwapState"];
+            /** Swap Reason */
+            swap_reason: string;
             /** Wanted */
             wanted: number;
         };
@@ -12699,6 +12784,12 @@ export interface components {
             store: string;
         };
         /**
+         * SwapState
+         * @description How far a site is with the versions that it should serve. Until they answer, what served before goes on.
+         * @enum {string}
+         */
+        SwapState: "current" | "waiting" | "fetching" | "loading" | "failed" | "idle";
+        /**
          * Template
          * @description A named size on a compute, or on any (`compute` is null).
          */
@@ -17973,6 +18064,42 @@ export interface operations {
             };
         };
     };
+    push_to_edge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EdgePush"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Endpoint"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     create_endpoint: {
         parameters: {
             query?: {
@@ -18126,6 +18253,43 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["EndpointCanary"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Endpoint"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    roll_back_edge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                endpoint: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EdgeRollback"];
             };
         };
         responses: {

@@ -26,6 +26,7 @@ import type {
   ElasticNode,
   Endpoint,
   EndpointReplica,
+  EndpointSiteState,
   JobState,
   RunState,
   SearchState,
@@ -44,6 +45,7 @@ type State =
   | ElasticNode["state"]
   | Endpoint["state"]
   | EndpointReplica["state"]
+  | EndpointSiteState["swap"]
   | "passed"
   | "skipped"
   | "remembered"
@@ -82,6 +84,9 @@ const LOOKS: Record<State, readonly [Icon, MantineColor]> = {
   gone: [IconCircleDashed, "gray"],
   waiting: [IconClock, "gray"],
   failing: [IconCircleX, "red"],
+  current: [IconCircleCheck, "green"],
+  fetching: [IconDownload, "blue"],
+  loading: [IconLoader, "blue"],
   paused: [IconPlayerPause, "gray"],
   connected: [IconPlugConnected, "green"],
   away: [IconPlugConnectedX, "red"],

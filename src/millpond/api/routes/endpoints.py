@@ -15,7 +15,7 @@ from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.api.preconditions import if_match_number
 from millpond.api.shapes import endpoints as shapes
 from millpond.errors import BadRequest
-from millpond.services.endpoints import endpoints, metrics, tokens
+from millpond.services.endpoints import edge, endpoints, metrics, tokens
 from millpond.services.endpoints.why import why
 from millpond.wire import endpoints as wire
 from millpond.wire.base import Page
@@ -139,6 +139,22 @@ def promote_endpoint(endpoint: str, scope: Member, deps: DepsOf) -> wire.Endpoin
 def roll_back_endpoint(endpoint: str, body: wire.EndpointRollback, scope: Member, deps: DepsOf) -> wire.Endpoint:
     """Bring back the revision before this one, or the one named, as a new revision."""
     return shapes.endpoint(endpoints.roll_back(deps, scope.actor, scope.project, endpoint, to=body.to))
+
+
+@router.post("/projects/{project}/edge/push")
+def push_to_edge(body: wire.EdgePush, scope: Member, deps: DepsOf) -> wire.Endpoint:
+    """Let sites serve a version: each loads and warms it up first, those that are silent when they are back."""
+    view = edge.push(
+        deps, scope.actor, scope.project, model=body.model, sites=body.sites, endpoint=body.endpoint,
+        unchecked=body.unchecked,
+    )  # fmt: skip
+    return shapes.endpoint(view)
+
+
+@router.post(f"{_ENDPOINT}/edge/rollback")
+def roll_back_edge(endpoint: str, body: wire.EdgeRollback, scope: Member, deps: DepsOf) -> wire.Endpoint:
+    """Bring back the version before at sites, as a new revision."""
+    return shapes.endpoint(edge.roll_back(deps, scope.actor, scope.project, endpoint, sites=body.sites))
 
 
 @router.get(f"{_ENDPOINT}/why")

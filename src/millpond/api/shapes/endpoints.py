@@ -71,6 +71,7 @@ def _site(view: model.EndpointView, site: str) -> wire.EndpointSiteState:
     asked = entry_of(value.spec, site)
     assert asked is not None, "a site without an entry has no address"
     here = [one.replica for one in view.replicas if one.replica.site == site]
+    serving = view.serving[site]
     return wire.EndpointSiteState(
         site=site,
         ready=sum(one.state is model.ReplicaState.READY for one in here),
@@ -79,6 +80,14 @@ def _site(view: model.EndpointView, site: str) -> wire.EndpointSiteState:
         min=asked.min,
         max=asked.max,
         **view.addresses[site],
+        desired=list(serving.desired),
+        serving=list(serving.serving),
+        since=serving.since,
+        swap=serving.state,
+        swap_reason=serving.reason,
+        is_online=serving.is_online,
+        heard_at=serving.heard_at,
+        is_pushed=serving.is_pushed,
     )
 
 

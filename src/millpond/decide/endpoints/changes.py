@@ -38,6 +38,14 @@ def sites_of(spec: EndpointSpec, known: Sequence[Site]) -> list[tuple[Site, Endp
     return [(site, asked) for site, asked in found if asked is not None]
 
 
+def versions_at(endpoint: Endpoint, asked: EndpointSite) -> tuple[WeightedVersion, ...]:
+    """Versions with their shares now, at the sites of an entry: what was pushed there, or the endpoint's own."""
+    if asked.model is not None:
+        return (WeightedVersion(asked.model),)
+    spec = endpoint.spec
+    return tuple(replace(one, weight=weight) for one, weight in zip(spec.versions, endpoint.weights, strict=True))
+
+
 def wanted_at_first(before: Mapping[str, int], places: Sequence[tuple[Site, EndpointSite]]) -> dict[str, int]:
     """Replicas by site after a change: as many as before within the limits, at least one to show that it works."""
     return {site.name: min(max(before.get(site.name, 0), one.min, 1), one.max) for site, one in places}

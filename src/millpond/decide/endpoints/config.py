@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from millpond.decide.endpoints.changes import versions_at
 from millpond.decide.endpoints.weights import Version, served_weights
 from millpond.model.endpoint import Endpoint, EndpointSite, Replica, ReplicaState, Router
 
@@ -46,8 +47,7 @@ def router_config(project: str, router: Router, routed: Sequence[RoutedEndpoint]
 
 def _endpoint(one: RoutedEndpoint) -> dict[str, Any]:
     endpoint, spec = one.endpoint, one.endpoint.spec
-    asked = {(version.name, version.number): weight
-             for version, weight in zip(spec.versions, endpoint.weights, strict=True)}  # fmt: skip
+    asked = {(version.name, version.number): version.weight for version in versions_at(endpoint, one.site)}
     shadow = (spec.shadow.name, spec.shadow.number) if spec.shadow else None
     serving = [replica for replica in one.replicas if (replica.model, replica.version) != shadow or shadow in asked]
     shares = served_weights(asked, one.wanted, serving)

@@ -33,7 +33,7 @@ from millpond.model.names import DatasetRef, check_model_name, check_name
 _KEYS = (
     "schema", "name", "versions", "shadow", "sites", "scale", "rollout", "access", "log", "ports", "environment",
 )  # fmt: skip
-_SITE_KEYS = ("min", "max", "template", "offline")
+_SITE_KEYS = ("min", "max", "template", "offline", "model")
 _ROLLOUT_KEYS = ("step", "every", "promote_if", "else")
 _CONDITIONS = ("errors_max", "p99_ratio_max", "drift_max")
 _MOST_MS = 3_600_000
@@ -152,7 +152,8 @@ def _sites(top: Fields) -> Iterator[EndpointSite]:
         if most < least:
             fields.note(("max",), "value", f"max ({most}) is below min ({least}).")
         offline = fields.choice("offline", [one.value for one in Offline], Offline.SERVE.value)
-        yield EndpointSite(name, least, most, fields.optional_text("template"), Offline(offline))
+        model = _model(fields) if "model" in fields else None
+        yield EndpointSite(name, least, most, fields.optional_text("template"), Offline(offline), model)
 
 
 def _scale(fields: Fields) -> EndpointScale:
@@ -224,7 +225,8 @@ def _ports(fields: Fields) -> EndpointPorts:
 
 def _site_document(site: EndpointSite) -> Mapping[str, Any]:
     template = {"template": site.template} if site.template else {}
-    return {"min": site.min, "max": site.max, **template, "offline": site.offline.value}
+    model = {"model": site.model} if site.model else {}
+    return {"min": site.min, "max": site.max, **template, "offline": site.offline.value, **model}
 
 
 def _rollout_document(rollout: EndpointRollout) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from logging import getLogger
 
+from millpond.decide.endpoints.changes import wanted_at_first
 from millpond.decide.endpoints.counts import EndpointCounts, counts_of, marked, traffic_between
 from millpond.decide.scale import ScaleRule, scale
 from millpond.decide.traffic import Canary, RolloutDecision, RolloutRule, RolloutStep, next_rollout
@@ -37,7 +38,9 @@ def scaled(
     wanted, reasons = dict(endpoint.wanted), dict(endpoint.scale_reasons)
     steady = deps.clock.elapsed()
     for site, asked in places:
-        key, before = (endpoint.id, site.name), wanted.get(site.name, 0)
+        if site.name not in wanted:  # a site that came after the revision, and matches a pattern
+            wanted |= wanted_at_first({}, [(site, asked)])
+        key, before = (endpoint.id, site.name), wanted[site.name]
         if site.name in counts:
             deps.loads.take(key, counts[site.name], steady)
         ready = sum(one.state is ReplicaState.READY and one.site == site.name for one in here)

@@ -45,7 +45,7 @@ def resolved(tx: Connection, project: Project, spec: EndpointSpec, endpoint_id: 
         spec,
         versions=tuple(replace(one, model=numbered(tx, project, one.model)) for one in spec.versions),
         shadow=replace(spec.shadow, model=numbered(tx, project, spec.shadow.model)) if spec.shadow else None,
-        sites=spec.sites or _only_site(tx),
+        sites=tuple(_numbered_site(tx, project, one) for one in spec.sites) or _only_site(tx),
     )
     if len({one.model for one in spec.versions}) < len(spec.versions):
         raise Invalid("Two of the versions are the same.", hint="Remove one of them.", fields=["versions"])
@@ -91,6 +91,10 @@ def require_checked(tx: Connection, project: Project, models_written: Iterable[s
             f"Cannot serve {written}: it {found}".rstrip(".") + ".",
             hint=f"Check it: mill model check {written}. Or serve it as it is: --unchecked",
         )
+
+
+def _numbered_site(tx: Connection, project: Project, site: EndpointSite) -> EndpointSite:
+    return replace(site, model=numbered(tx, project, site.model)) if site.model else site
 
 
 def _only_site(tx: Connection) -> tuple[EndpointSite, ...]:

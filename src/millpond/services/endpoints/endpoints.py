@@ -75,7 +75,7 @@ def find(tx: Connection, project: Project, written: str) -> Endpoint:
 
 def get(deps: Deps, project: Project, written: str) -> EndpointView:
     with deps.db.read() as tx:
-        return views(tx, [find(tx, project, written)])[0]
+        return views(tx, [find(tx, project, written)], deps.clock.now())[0]
 
 
 def list_endpoints(
@@ -85,7 +85,7 @@ def list_endpoints(
     with deps.db.read() as tx:
         among = [access.find_project(tx, actor, project, Role.VIEWER).id] if project else access.visible_projects(actor)
         found = endpoints.page(tx, projects=among, after=_place(cursor), limit=limit + 1)
-        shown = views(tx, found)
+        shown = views(tx, found, deps.clock.now())
     return page_of(shown, limit, key=lambda view: [view.endpoint.project, view.endpoint.name])
 
 
@@ -114,14 +114,14 @@ def update(
             )
         return asked
 
-    return _revise(deps, actor, project, written, "update", changed, unchecked=unchecked)
+    return revise(deps, actor, project, written, "update", changed, unchecked=unchecked)
 
 
 def scale(
     deps: Deps, actor: Actor, project: Project, written: str, *, site: str | None, least: int | None, most: int | None
 ) -> EndpointView:
     """Other limits of replicas, at one site or at all."""
-    return _revise(deps, actor, project, written, "scale", lambda _, one: scaled(one.spec, site, least, most))
+    return revise(deps, actor, project, written, "scale", lambda _, one: scaled(one.spec, site, least, most))
 
 
 def canary(
@@ -132,12 +132,12 @@ def canary(
     def changed(tx: Connection, before: Endpoint) -> EndpointSpec:
         return with_canary(before, checking.numbered(tx, project, model), weight)
 
-    return _revise(deps, actor, project, written, "canary", changed, unchecked=unchecked)
+    return revise(deps, actor, project, written, "canary", changed, unchecked=unchecked)
 
 
 def promote(deps: Deps, actor: Actor, project: Project, written: str, *, reason: str = "") -> EndpointView:
     """All traffic for the canary."""
-    return _revise(deps, actor, project, written, "promote", lambda _, one: promoted(one), reason=reason)
+    return revise(deps, actor, project, written, "promote", lambda _, one: promoted(one), reason=reason)
 
 
 def roll_back(
@@ -155,12 +155,12 @@ def roll_back(
         restored.append(number)
         return found.spec
 
-    return _revise(deps, actor, project, written, "rollback", changed, restored=restored, reason=reason)
+    return revise(deps, actor, project, written, "rollback", changed, restored=restored, reason=reason)
 
 
 def abandon_canary(deps: Deps, actor: Actor, project: Project, written: str, *, reason: str) -> EndpointView:
     """All traffic for the version that the canary was to replace."""
-    return _revise(deps, actor, project, written, "rollback", lambda _, one: without_canary(one), reason=reason)
+    return revise(deps, actor, project, written, "rollback", lambda _, one: without_canary(one), reason=reason)
 
 
 def delete(deps: Deps, actor: Actor, project: Project, written: str) -> None:
@@ -187,7 +187,7 @@ def announce(deps: Deps, endpoint: Endpoint) -> None:
     deps.events.publish(TOPIC, project_id=endpoint.project_id, data={**data, "what": "changed"})
 
 
-def _revise(
+def revise(
     deps: Deps, actor: Actor, project: Project, written: str, action: str, change: Change, *,
     restored: Sequence[int] = (), reason: str = "", unchecked: bool = True,
 ) -> EndpointView:  # fmt: skip
@@ -203,7 +203,7 @@ def _revise(
             checking.require_checked(tx, project, _served(spec) - _served(before.spec))
         weights = tuple(one.weight for one in spec.versions)
         if spec == before.spec and weights == before.weights:
-            return views(tx, [before])[0]
+            return views(tx, [before], now)[0]
         number = before.number + 1
         endpoints.add_revision(
             tx,
@@ -233,7 +233,8 @@ def _changing(state: EndpointState) -> EndpointState:
 
 def _served(spec: EndpointSpec) -> set[str]:
     """Versions, written NAME@NUMBER."""
-    return {one.model for one in spec.versions} | ({spec.shadow.model} if spec.shadow else set())
+    pushed = {one.model for one in spec.sites if one.model}
+    return {one.model for one in spec.versions} | pushed | ({spec.shadow.model} if spec.shadow else set())
 
 
 def _told(deps: Deps, endpoint: Endpoint) -> None:

@@ -3,28 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from sqlalchemy import Connection
 
-from millpond.db import jobs, replicas, sites
-from millpond.decide.endpoints.changes import sites_of
-from millpond.model.endpoint import Endpoint, EndpointView, Replica, ReplicaState, ReplicaView
+from millpond.db import computes, jobs, replicas, sites
+from millpond.decide.endpoints.changes import sites_of, versions_at
+from millpond.decide.endpoints.serving import site_serving
+from millpond.model.compute import Compute
+from millpond.model.endpoint import Endpoint, EndpointView, Replica, ReplicaState, ReplicaView, SiteServing
 from millpond.model.job import Job
 from millpond.model.volume import Site
+from millpond.services.computes.presence import is_connected
 
 
-def views(tx: Connection, found: Sequence[Endpoint]) -> list[EndpointView]:
+def views(tx: Connection, found: Sequence[Endpoint], now: datetime) -> list[EndpointView]:
     living = replicas.living(tx, [one.id for one in found])
     known = jobs.by_ids(tx, {one.job_id for one in living})
-    places = sites.all_of(tx)
-    return [
-        EndpointView(
-            one,
-            [_replica(replica, known.get(replica.job_id)) for replica in living if replica.endpoint_id == one.id],
-            _addresses(one, places),
+    places, machines = sites.all_of(tx), computes.all_computes(tx)
+    shown: list[EndpointView] = []
+    for one in found:
+        here = [_replica(replica, known.get(replica.job_id)) for replica in living if replica.endpoint_id == one.id]
+        shown.append(EndpointView(one, here, _addresses(one, places), _serving(one, places, machines, here, now)))
+    return shown
+
+
+def _serving(
+    endpoint: Endpoint, places: Sequence[Site], machines: Sequence[Compute], here: Sequence[ReplicaView], now: datetime
+) -> dict[str, SiteServing]:
+    """By site, what it serves now and how far it is with what it should serve."""
+    found: dict[str, SiteServing] = {}
+    for site, asked in sites_of(endpoint.spec, places):
+        desired = {one.model for one in versions_at(endpoint, asked) if one.weight}
+        shadow = endpoint.spec.shadow.model if endpoint.spec.shadow else None
+        heard = [one.seen_at for one in machines if one.site_id == site.id and one.seen_at is not None]
+        found[site.name] = site_serving(
+            desired,
+            endpoint.wanted.get(site.name, 0),
+            [one for one in here if one.replica.site_id == site.id and one.replica.written not in {shadow} - desired],
+            is_online=any(is_connected(at, now) for at in heard),
+            heard_at=max(heard, default=None),
+            is_pushed=asked.model is not None,
         )
-        for one in found
-    ]
+    return found
 
 
 def _replica(replica: Replica, job: Job | None) -> ReplicaView:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+from millpond.decide.endpoints.changes import versions_at
 from millpond.decide.endpoints.replicas import ReplicaKind, divided
 from millpond.model.endpoint import Endpoint, EndpointSite
 from millpond.model.volume import Site
@@ -19,8 +20,9 @@ def wanted_kinds(endpoint: Endpoint, places: Sequence[tuple[Site, EndpointSite]]
     spec = endpoint.spec
     for site, asked in places:
         count = endpoint.wanted.get(site.name, 0)
-        kinds = [service_jobs.kind_for(spec, asked, one.name, one.number) for one in spec.versions]
-        here = dict(zip(kinds, divided(count, endpoint.weights), strict=True))
+        versions = versions_at(endpoint, asked)
+        kinds = [service_jobs.kind_for(spec, asked, one.name, one.number) for one in versions]
+        here = dict(zip(kinds, divided(count, [one.weight for one in versions]), strict=True))
         if spec.shadow is not None and count:
             kind = service_jobs.kind_for(spec, asked, spec.shadow.name, spec.shadow.number)
             here[kind] = max(1, here.get(kind, 0))

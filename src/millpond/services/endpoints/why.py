@@ -23,7 +23,7 @@ class EndpointWhy:
 def why(deps: Deps, project: Project, written: str) -> EndpointWhy:
     with deps.db.read() as tx:
         endpoint = find(tx, project, written)
-        view = views(tx, [endpoint])[0]
+        view = views(tx, [endpoint], deps.clock.now())[0]
         newest = rows.get_revision(tx, endpoint.id, endpoint.number)
     reasons = list(endpoint.reasons)
     for site, count in sorted(endpoint.wanted.items()):

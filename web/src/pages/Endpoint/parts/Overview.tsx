@@ -30,6 +30,22 @@ const SITES = [
     header: "Replicas ready",
     cell: ({ row }) => `${row.original.ready} of ${row.original.wanted}`,
   }),
+  site.accessor((one) => one.desired.join(", "), { id: "desired", header: "Should serve" }),
+  site.accessor((one) => one.serving.join(", ") || "–", {
+    id: "serving",
+    header: "Serves now",
+    cell: ({ row, getValue }) => (
+      <>
+        {getValue()}
+        {row.original.since && (
+          <Text size="xs" c="dimmed">
+            <Time at={row.original.since} prefix="since " />
+          </Text>
+        )}
+      </>
+    ),
+  }),
+  site.accessor("swap", { header: "Swap", cell: ({ row }) => <Swap site={row.original} /> }),
   site.accessor("reason", { header: "Why so many" }),
   site.display({
     id: "limits",
@@ -37,6 +53,21 @@ const SITES = [
     cell: ({ row }) => <SiteScale endpoint={row.original.endpoint} site={row.original} />,
   }),
 ];
+
+/** How far the site is with what it should serve; one that is silent goes on with what it has. */
+function Swap({ site }: { site: EndpointSiteState }) {
+  return (
+    <>
+      <Status state={site.swap} />
+      {site.swap_reason && <Text size="xs">{site.swap_reason}</Text>}
+      {!site.is_online && (
+        <Text size="xs" c="dimmed">
+          {site.heard_at ? <Time at={site.heard_at} prefix="silent, last heard of " /> : "never heard of"}
+        </Text>
+      )}
+    </>
+  );
+}
 
 function Sites({ endpoint }: { endpoint: Endpoint }) {
   return (
@@ -46,6 +77,7 @@ function Sites({ endpoint }: { endpoint: Endpoint }) {
         rows={endpoint.sites.map((one) => ({ ...one, endpoint }))}
         columns={SITES}
         rowId={(row) => row.site}
+        minWidth={900}
       />
     </Section>
   );
