@@ -97,6 +97,7 @@ EXISTING = {
     "port": "8888",
     "a": "lake",
     "b": "local",
+    "replica": "nothing",
 }
 MISSING = dict.fromkeys(EXISTING, "nothing-here") | {"project": PROJECT, "port": "1"}
 # How full volumes and computes are is for everybody who is signed in, whoever fills them.
