@@ -16,6 +16,11 @@ ALL_TRAFFIC = 100
 DEFAULT_PORTS = (8000, 8001, 8002)
 
 
+def drift_experiment(endpoint: str) -> str:
+    """The experiment whose runs compare an endpoint's requests with a reference."""
+    return f"drift-{endpoint}"
+
+
 class Offline(StrEnum):
     """What replicas do while their site does not hear from the server."""
 

@@ -18,6 +18,7 @@ from millpond.client.monitoring.values import Array, by_sample, columns_of, tens
 from millpond.client.run import Run
 from millpond.decide.drift import Drift, DriftLevel, drift_of_categories, drift_of_numbers
 from millpond.errors import BadRequest
+from millpond.model.endpoint import drift_experiment
 from millpond.model.ids import new_job_id
 from millpond.model.names import DatasetRef
 from millpond.model.rerun import INPUT_TYPE
@@ -163,7 +164,7 @@ def _record(
 ) -> None:  # fmt: skip
     create = RunCreate(
         id=report.run_id, name=f"drift-{report.endpoint}-{report.window.until:%Y%m%d-%H%M%S}",
-        experiment=f"drift-{report.endpoint}", started_at=datetime.now(UTC),
+        experiment=drift_experiment(report.endpoint), started_at=datetime.now(UTC),
     )  # fmt: skip
     with Run(ServerTarget(api.base_url, api.token, project), report.run_id, create) as run:
         for data in read:
@@ -176,9 +177,18 @@ def _record(
         }  # fmt: skip
         run.log_params(params)
         worst = next(iter(report.columns.values()))
-        run.log_metrics({"psi": worst.psi} | {f"psi/{name}": one.psi for name, one in report.columns.items()})
+        moved = worst.psi if report.level in (DriftLevel.SOME, DriftLevel.MUCH) else 0.0
+        run.log_metrics({"psi": moved} | {f"psi/{name}": one.psi for name, one in report.columns.items()})
         run.log_metrics({f"p/{name}": one.p_value for name, one in report.columns.items()})
-        run.set_tags({"drift": report.level.value, "drift.column": next(iter(report.columns))})
+        # What the server reads: services/endpoints/seen_drift.py.
+        run.set_tags(
+            {
+                "drift": report.level.value,
+                "drift.psi": moved,
+                "drift.column": next(iter(report.columns)),
+                "drift.version": version or "all",
+            }
+        )
 
 
 def _input(data: Dataset) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from millpond.model.people import SYSTEM, Project
 from millpond.model.volume import Site
 from millpond.services.deps import Deps
 from millpond.services.endpoints import endpoints
+from millpond.services.endpoints.seen_drift import newest_drift
 
 logger = getLogger(__name__)
 
@@ -72,7 +73,7 @@ def rolled_out(
     canary = Canary(
         weight=endpoint.weights[names.index(rollout.canary)],
         seconds=(now - rollout.since).total_seconds(),
-        canary=traffic_between(rollout.counted, counts, rollout.canary),
+        canary=replace(traffic_between(rollout.counted, counts, rollout.canary), drift=_drift(deps, endpoint, rollout)),
         stable=traffic_between(rollout.counted, counts, stable),
     )
     rules = RolloutRule(
@@ -86,6 +87,16 @@ def rolled_out(
         endpoints.abandon_canary(deps, SYSTEM, project, endpoint.id, reason=decision.reason)
         return None
     return _stepped(endpoint, rollout, decision, counts, now)
+
+
+def _drift(deps: Deps, endpoint: Endpoint, rollout: Rollout) -> float | None:
+    """What was measured of the canary's requests since its last step, if the rollout has a limit for it."""
+    if endpoint.spec.rollout is None or endpoint.spec.rollout.drift_max is None:
+        return None
+    number = int(rollout.canary.rpartition("@")[2])
+    with deps.db.read() as tx:
+        found = newest_drift(tx, endpoint, version=number, since=rollout.since)
+    return found.psi if found else None
 
 
 def _stepped(

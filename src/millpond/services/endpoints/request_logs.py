@@ -6,7 +6,7 @@ agent that sends it again, or a server that was killed between commit and note, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from datetime import datetime, timedelta
 from itertools import groupby
 from logging import getLogger
@@ -14,7 +14,7 @@ from logging import getLogger
 import zstandard
 from blake3 import blake3
 
-from millpond.db import datasets, endpoints, projects, request_logs, uploads
+from millpond.db import datasets, endpoints, models, projects, request_logs, uploads
 from millpond.errors import BadRequest, MillError, NameTaken, NotFound
 from millpond.lake.keys import ProjectKeys
 from millpond.lake.packer import Packer
@@ -24,7 +24,7 @@ from millpond.lake.transfer import Meter
 from millpond.model.dataset import Commit, Dataset, Upload
 from millpond.model.endpoint import Endpoint
 from millpond.model.ids import new_id
-from millpond.model.names import DEFAULT_BRANCH
+from millpond.model.names import DEFAULT_BRANCH, model_dataset
 from millpond.model.people import Actor, Project
 from millpond.model.quantity import format_count
 from millpond.model.request_log import StagedLog
@@ -102,6 +102,7 @@ def _commit(deps: Deps, endpoint_id: str, staged: Sequence[StagedLog], now: date
 
 def _commit_files(deps: Deps, project: Project, endpoint: Endpoint, staged: Sequence[StagedLog]) -> Commit | None:
     files: dict[str, bytes] = {}
+    served: set[tuple[str, int]] = set()
     for one in staged:
         try:
             content = zstandard.decompress(deps.store.get(_key(endpoint, one.digest)), max_output_size=one.bytes)
@@ -110,6 +111,7 @@ def _commit_files(deps: Deps, project: Project, endpoint: Endpoint, staged: Sequ
         if rows := rows_of(content):
             path, made = file_of(rows, one.digest)
             files[path] = made
+            served |= {(row["model"], row["version"]) for row in rows if row["model"] and row["version"]}
     if not files:
         return None
     actor = acting.actor_of(deps, endpoint, project)
@@ -121,9 +123,21 @@ def _commit_files(deps: Deps, project: Project, endpoint: Endpoint, staged: Sequ
         removals=(),
         message=f"Log {count} of endpoint {endpoint.name}",
         upload_id=upload.id,
-        lineage={"endpoint": endpoint.name, "models": [version.model for version in endpoint.spec.versions]},
+        lineage={"endpoint": endpoint.name, "inputs": _versions(deps, project, served)},
     )
     return change_branch(deps, actor, dataset, branch=branch, expected=None, plan=lambda base: changes)
+
+
+def _versions(deps: Deps, project: Project, served: Set[tuple[str, int]]) -> list[str]:
+    """The commits of the versions that answered: what a request leads to, and from there data and code."""
+    found = []
+    with deps.db.read() as tx:
+        for name, number in sorted(served):
+            model = models.find(tx, project.id, name)
+            version = models.version(tx, model.dataset.id, number) if model else None
+            if version is not None:
+                found.append(f"{model_dataset(name)}@{version.commit_id}")
+    return found
 
 
 def _target(deps: Deps, actor: Actor, project: Project, endpoint: Endpoint) -> tuple[Dataset, str]:

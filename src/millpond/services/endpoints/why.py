@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from millpond.db import endpoints as rows
+from millpond.decide.drift import DriftLevel
 from millpond.model.endpoint import Endpoint, EndpointState, ReplicaState, Rollout
 from millpond.model.people import Project
 from millpond.model.quantity import format_count, format_seconds
 from millpond.services.deps import Deps
 from millpond.services.endpoints.endpoints import find
+from millpond.services.endpoints.seen_drift import newest_drift
 from millpond.services.endpoints.views import views
 
 
@@ -25,12 +27,15 @@ def why(deps: Deps, project: Project, written: str) -> EndpointWhy:
         endpoint = find(tx, project, written)
         view = views(tx, [endpoint], deps.clock.now())[0]
         newest = rows.get_revision(tx, endpoint.id, endpoint.number)
+        drift = newest_drift(tx, endpoint)
     reasons = list(endpoint.reasons)
     for site, count in sorted(endpoint.wanted.items()):
         said = endpoint.scale_reasons.get(site)
         reasons += [f"{site}: {format_count(count, 'replica')}. {said}"] if said else []
     if endpoint.rollout is not None:
         reasons += _rollout(endpoint, endpoint.rollout, deps.clock.now())
+    if drift is not None and drift.level is not DriftLevel.NONE:
+        reasons.append(drift.reason)
     if newest is not None:
         done = f"{newest.action} to {newest.restores}" if newest.restores else newest.action
         because = f": {newest.reason}" if newest.reason else "."

@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from millpond.db import runs as run_rows
 from millpond.model.endpoint import EndpointState
+from millpond.model.run import NewRun, RunState
 from millpond.services.endpoints import endpoints
 from millpond.services.endpoints.why import why
+from millpond.services.runs import runs
 from millpond.wire.desired import DesiredPlacement
 from millpond.wire.observed import PlacementSeen, ServiceSeen
 from tests.unit.services.endpoints.test_endpoints import create
@@ -65,7 +68,7 @@ def routed(world: World, model: str) -> Routed:
     create(
         world, environment="none", sites={world.agent.agent.site: {"min": 0, "max": 3}},
         scale={"target_concurrency": 2, "idle_to_zero": "60s"},
-        rollout={"step": 50, "every": "10s", "promote_if": {"errors_max": 0.1, "p99_ratio_max": 2}},
+        rollout={"step": 50, "every": "10s", "promote_if": {"errors_max": 0.1, "p99_ratio_max": 2, "drift_max": 0.2}},
     )  # fmt: skip
     found = Routed(world)
     found.turn(3)
@@ -141,3 +144,30 @@ def test_a_slow_canary_is_rolled_back_also_when_its_router_was_restarted(routed:
     assert "of the version before" in endpoints.list_revisions(
         routed.world.deps, routed.world.project, "xray"
     )[0].reason  # fmt: skip
+
+
+def compare(routed: Routed, version: str, level: str, psi: str) -> None:
+    """As `mill endpoint drift` keeps it."""
+    deps, now = routed.world.deps, routed.world.clock.now()
+    tags = {"drift": level, "drift.psi": psi, "drift.column": "outputs.y", "drift.version": version}
+    made = runs.create(deps, routed.world.maria, routed.world.project, NewRun(experiment="drift-xray", tags=tags)).run
+    with deps.db.write() as tx:
+        run_rows.end(tx, made.id, RunState.SUCCEEDED, now)
+
+
+def test_a_canary_whose_answers_drift_is_rolled_back(routed: Routed) -> None:
+    compare(routed, "2", "much", "9.0")  # before the canary had its share
+    canary(routed)
+    compare(routed, "all", "much", "0.8")
+    said = " ".join(why(routed.world.deps, routed.world.project, "xray").reasons)
+    assert "Drift of outputs.y: PSI 0.80 (much), see run" in said
+    compare(routed, "2", "some", "nonsense")
+    routed.world.clock.advance(1)
+    compare(routed, "2", "much", "0.5")
+    for _ in range(12):
+        routed.answer(1, 20)
+        routed.answer(2, 20)
+        routed.turn(1)
+    assert routed.shares() == {1: 100}
+    newest = endpoints.list_revisions(routed.world.deps, routed.world.project, "xray")[0]
+    assert newest.action == "rollback" and "Drift is 0.50, above 0.2" in newest.reason

@@ -15,10 +15,14 @@ from millpond.db import datasets, placements
 from millpond.errors import BadRequest, NotFound, StalePlacement, Unavailable
 from millpond.lake.reader import TreeReader
 from millpond.model.dataset import Commit
+from millpond.model.lineage import LineageDirection
+from millpond.services import lineage_graph
 from millpond.services.commits import refs
 from millpond.services.commits.pages import ProjectPages
 from millpond.services.datasets import files
 from millpond.services.endpoints import endpoints, metrics, request_logs
+from millpond.services.lineage_graph import GraphAsked
+from millpond.services.models import versions as model_versions
 from millpond.wire.observed import PlacementSeen, ServiceSeen
 from tests.unit.services.endpoints.test_endpoints import create
 from tests.unit.services.endpoints.test_rounds import Serving
@@ -87,6 +91,23 @@ def test_files_are_committed_together_when_they_are_due(serving: Serving) -> Non
     assert logged(serving) == ["a", "b", "c"]
     send(serving, rows("d"))
     assert commit_due(serving) == 1 and logged(serving) == ["a", "b", "c", "d"]
+
+
+def test_a_commit_leads_to_the_versions_that_answered(serving: Serving) -> None:
+    deps, project = serving.world.deps, serving.world.project
+    told = [("chest", 2), ("chest", 1), ("chest", 9), ("nothing", 1)]
+    lines = [
+        json.dumps({"id": f"r{place}", "time": 1_795_007_544.0, "endpoint": "xray", "model": name, "version": number})
+        for place, (name, number) in enumerate(told)
+    ]
+    send(serving, "\n".join(lines).encode())
+    assert commit_due(serving) == 1
+    commit = head(serving)
+    assert commit is not None
+    asked = GraphAsked((LineageDirection.UP,), depth=1, limit=10, width=10)
+    graph = lineage_graph.of_commit(deps, serving.world.maria, project, "xray-requests", asked)
+    versions = {model_versions.get(deps, project, "chest", number).version.commit_id for number in ("1", "2")}
+    assert {link.source.id for link in graph.links} == versions
 
 
 def test_a_file_that_is_sent_twice_is_kept_once_also_after_its_commit(serving: Serving) -> None:
