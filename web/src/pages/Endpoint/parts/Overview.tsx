@@ -46,7 +46,7 @@ const SITES = [
     ),
   }),
   site.accessor("swap", { header: "Swap", cell: ({ row }) => <Swap site={row.original} /> }),
-  site.accessor("reason", { header: "Why so many" }),
+  site.accessor("reason", { header: "Why so many", cell: ({ getValue }) => getValue() || "–" }),
   site.display({
     id: "limits",
     header: "Minimum and maximum",
@@ -172,14 +172,16 @@ function Addresses({ endpoint }: { endpoint: Endpoint }) {
 
 function Address({ name, value }: { name: string; value: string }) {
   return (
-    <Group gap="xs" wrap="nowrap">
-      <Text size="sm" c="dimmed" w={200} style={{ flexShrink: 0 }}>
+    <Group gap="0 md" mb={4}>
+      <Text size="sm" c="dimmed" w={200}>
         {name}
       </Text>
-      <Text size="sm" ff="monospace" style={{ overflowWrap: "anywhere" }}>
-        {value}
-      </Text>
-      <CopyIcon value={value} label={`Copy the address ${name}`} />
+      <Group gap={4} wrap="nowrap">
+        <Text size="sm" ff="monospace" style={{ overflowWrap: "anywhere" }}>
+          {value}
+        </Text>
+        <CopyIcon value={value} label={`Copy the address ${name}`} />
+      </Group>
     </Group>
   );
 }
