@@ -40,6 +40,19 @@ export const revisionsQuery = (place: EndpointPlace) =>
       take(api.GET("/api/v1/projects/{project}/endpoints/{endpoint}/revisions", { params: { path: place } })),
   });
 
+/** Requests, errors and latency over the last `since` seconds. */
+export const trafficQuery = (place: EndpointPlace, since: number) =>
+  queryOptions({
+    queryKey: ["endpoints", "traffic", place, since],
+    queryFn: () =>
+      take(
+        api.GET("/api/v1/projects/{project}/endpoints/{endpoint}/metrics", {
+          params: { path: place, query: { since } },
+        }),
+      ),
+    refetchInterval: 10_000,
+  });
+
 export function useCreateEndpoint(project: string) {
   return useMutation({
     mutationFn: (spec: EndpointSpec) =>

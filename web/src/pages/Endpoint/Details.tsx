@@ -17,6 +17,7 @@ import { EndpointActions } from "./parts/EndpointActions";
 import { History } from "./parts/History";
 import { Overview } from "./parts/Overview";
 import { Settings } from "./parts/Settings";
+import { Traffic } from "./parts/Traffic";
 import { TryIt } from "./parts/TryIt";
 import { ENDPOINT_TAB_LABELS, ENDPOINT_TABS } from "./tabs";
 
@@ -44,6 +45,7 @@ function Parts({ endpoint }: { endpoint: Endpoint }) {
         onChange={(chosen) => void navigate({ search: { tab: chosen }, resetScroll: false })}
       >
         {tab === "overview" && <Overview endpoint={endpoint} />}
+        {tab === "traffic" && <Traffic endpoint={endpoint} />}
         {tab === "try" && <TryIt endpoint={endpoint} />}
         {tab === "history" && <History endpoint={endpoint} />}
         {tab === "settings" && <Settings endpoint={endpoint} />}
