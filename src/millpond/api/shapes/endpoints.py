@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from millpond.decide.endpoints.changes import entry_of
 from millpond.decide.endpoints.reader import endpoint_document
+from millpond.decide.endpoints.replicas import divided
 from millpond.model import endpoint as model
 from millpond.wire import endpoints as wire
 
@@ -75,7 +76,7 @@ def _site(view: model.EndpointView, site: str) -> wire.EndpointSiteState:
     return wire.EndpointSiteState(
         site=site,
         ready=sum(one.state is model.ReplicaState.READY for one in here),
-        wanted=value.wanted.get(site, 0),
+        wanted=_wanted(value, site),
         reason=value.scale_reasons.get(site, ""),
         min=asked.min,
         max=asked.max,
@@ -89,6 +90,12 @@ def _site(view: model.EndpointView, site: str) -> wire.EndpointSiteState:
         heard_at=serving.heard_at,
         is_pushed=serving.is_pushed,
     )
+
+
+def _wanted(value: model.Endpoint, site: str) -> int:
+    """Replicas of all versions: each that gets requests has at least one, and so has the shadow."""
+    count = value.wanted.get(site, 0)
+    return sum(divided(count, value.weights)) + (1 if value.spec.shadow is not None and count else 0)
 
 
 def _replica(view: model.ReplicaView) -> wire.EndpointReplica:

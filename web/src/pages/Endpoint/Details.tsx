@@ -75,21 +75,25 @@ function Header({ endpoint }: { endpoint: Endpoint }) {
             <Status state={endpoint.state} /> revision {endpoint.revision} ·{" "}
             <Time at={endpoint.changed_at} prefix="changed " /> · made by {endpoint.created_by}
           </Text>
-          {endpoint.reasons.length > 0 && (
-            <Alert
-              color={endpoint.state === "failing" || endpoint.state === "degraded" ? "orange" : "gray"}
-              p="xs"
-            >
-              {endpoint.reasons.map((reason) => (
-                <Text key={reason} size="sm">
-                  {reason}
-                </Text>
-              ))}
-            </Alert>
-          )}
+          <Reasons endpoint={endpoint} />
         </Stack>
       }
       actions={<EndpointActions endpoint={endpoint} />}
     />
+  );
+}
+
+/** Why it is in this state; loud only where something is wrong. */
+function Reasons({ endpoint }: { endpoint: Endpoint }) {
+  const lines = endpoint.reasons.map((reason) => (
+    <Text key={reason} size="sm">
+      {reason}
+    </Text>
+  ));
+  if (endpoint.state !== "failing" && endpoint.state !== "degraded") return <>{lines}</>;
+  return (
+    <Alert color="orange" p="xs">
+      {lines}
+    </Alert>
   );
 }

@@ -177,7 +177,7 @@ function CanaryForm({ endpoint, onClose }: { endpoint: Endpoint; onClose: () => 
           </Group>
           <CommandLine
             wrap
-            command={`mill endpoint canary ${endpoint.name} ${shellQuote(`${model}@${version ?? "VERSION"}`)} --weight ${weight}`}
+            command={`mill endpoint canary ${endpoint.name} --model ${shellQuote(`${model}@${version ?? "VERSION"}`)} --weight ${weight}`}
           />
         </Stack>
       </form>
