@@ -34,15 +34,19 @@ class CacheSite:
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self._root, self._stack = root, stack
         for name in names:
-            added = add_agent(server.deps.db, name, now=server.deps.clock.now(), seen=False)
-            token = root / f"{name}.token"
-            token.touch(0o600)
-            token.write_text(added.token)
-            self.ids[added.agent.id] = name
-            self.start(name)
+            self.add(name)
         self._ask("POST", "/volumes", json={"name": "shared", "path": str(self.volume), "site": "local"})
         wait_until(lambda: self.row()["capacity_bytes"] > 0, what="the volume's first look", within=60)
         wait_until(lambda: len(list(self._sights())) == len(names), what="every agent's look", within=60)
+
+    def add(self, name: str) -> None:
+        """One more machine of the site."""
+        added = add_agent(self.server.deps.db, name, now=self.server.deps.clock.now(), seen=False)
+        token = self._root / f"{name}.token"
+        token.touch(0o600)
+        token.write_text(added.token)
+        self.ids[added.agent.id] = name
+        self.start(name)
 
     def start(self, name: str) -> None:
         command = [sys.executable, "-m", "millpond", "agent", "--server", self.server.url, "--node", name]

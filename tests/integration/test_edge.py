@@ -1,0 +1,138 @@
+"""Sites at the edge with real agents: what a silent site serves and swaps to; two machines with one volume."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from millpond.agent.keeper.processes import marked
+from millpond.client.credentials import save_token
+from millpond.services.endpoints import rounds
+from millpond.services.jobs import schedule
+from millpond.testing.server import ADMIN, RunningServer, running_server
+from millpond.testing.waiting import wait_until
+from tests.integration.cache_site import CacheSite
+from tests.integration.cli import Mill, ServerHere
+from tests.integration.test_endpoints import ask, free_port, load, register
+
+NAME = "counting"
+
+
+@dataclass
+class Edge:
+    """A site `local` with one agent, and an endpoint there. The loops of the server have their turns in `until`."""
+
+    server: RunningServer
+    site: CacheSite
+    mill: Mill
+    port: int
+
+    def until(self, is_so: Any, what: str) -> None:
+        wait_until(lambda: self._turn() or is_so(), within=90, what=what)
+
+    def at_site(self) -> dict[str, Any]:
+        (found,) = self.mill.ok("edge", "list", NAME, "--json").json["items"]
+        return dict(found)
+
+    def submit(self, compute: str, script: str, model: str) -> str:
+        """A job on one machine that reads the model's first version."""
+        inputs = [{"dataset": f".models.{model}", "ref": "1"}]
+        asked = {"command": ["sh", "-c", script], "compute": compute, "inputs": inputs}
+        made = self.server.admin.post("/projects/default/jobs", json=asked).json()
+        assert "id" in made, made
+        return str(made["id"])
+
+    def job(self, job: str) -> dict[str, Any]:
+        return dict(self.server.admin.get(f"/projects/default/jobs/{job}").json())
+
+    def has(self, swap: str, serving: str) -> bool:
+        found = self.at_site()
+        return found["swap"] == swap and found["serving"] == [serving]
+
+    def _turn(self) -> None:
+        now = self.server.deps.clock.now()
+        rounds.advance_all(self.server.deps, now)
+        schedule.run_once(self.server.deps, now)
+        self.server.hub.wake("agents")
+
+
+@pytest.fixture
+def edge(
+    tmp_path: Path, open_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Edge]:
+    monkeypatch.setattr("millpond.services.computes.presence.CONNECTED", timedelta(seconds=4))
+    monkeypatch.setattr("millpond.services.computes.presence.WORD", timedelta(seconds=2.5))
+    home = tmp_path / "home"
+    with running_server(tmp_path / "data") as server, ExitStack() as stack:
+        save_token(home, server.url, server.token_of(ADMIN))
+        stack.callback(end_services, open_path)
+        site = CacheSite(open_path, server, stack, ["first"])
+        yield Edge(server, site, Mill(ServerHere(server.url, tmp_path / "data", home), capfd, tmp_path), free_port())
+
+
+def end_services(root: Path) -> None:
+    """Services outlive their agent on purpose: a test leaves none behind."""
+    for path in root.glob("*/placements/*"):
+        for process in marked(path.name):
+            os.kill(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.long
+def test_a_silent_site_serves_and_swaps_when_it_is_back(edge: Edge, tmp_path: Path) -> None:
+    mill, port = edge.mill, edge.port
+    for factor in (2, 3):
+        register(mill, tmp_path / "model", "counter", factor)
+    register(mill, tmp_path / "broken", "counter", 0)
+    (tmp_path / "broken" / "1" / "model.py").write_text("raise RuntimeError('no weights here')")
+    mill.ok("model", "register", "counter", "--from", str(tmp_path / "broken"))
+    mill.ok("endpoint", "create", NAME, "--model", "counter@1", "--site", "loc*", "--public", "--environment", "none",
+            "--port", str(port), "--unchecked")  # fmt: skip
+    edge.until(lambda: edge.has("current", "counter@1"), "the first version")
+    edge.until(lambda: answers(port) == "1", "its router")
+
+    with load(port, NAME) as answered:
+        edge.site.end(edge.site.processes["first"])
+        mill.ok("edge", "push", "counter@2", "--site", "loc*", "--unchecked")
+        edge.until(lambda: not edge.at_site()["is_online"], "silence")
+        before = answered[200, "1"]
+        edge.until(lambda: answered[200, "1"] > before + 50, "answers while it is silent")
+        assert edge.has("waiting", "counter@1") and "silent" in edge.at_site()["swap_reason"]
+        edge.site.start("first")
+        edge.until(lambda: edge.has("current", "counter@2"), "the swap")
+        mill.ok("edge", "push", "counter@4", "--site", "loc*", "--unchecked")
+        edge.until(lambda: edge.has("failed", "counter@2"), "a version that does not load")
+        mill.ok("edge", "rollback", NAME)
+        edge.until(lambda: edge.has("current", "counter@2"), "the last good version")
+    assert answered.keys() == {(200, "1"), (200, "2")}, answered
+    mill.ok("edge", "rollback", NAME)
+    edge.until(lambda: answers(port) == "1", "the version before that")
+
+
+def answers(port: int) -> str | None:
+    try:
+        return ask(port, NAME)[1]
+    except OSError:
+        return None
+
+
+def test_two_machines_share_one_volume_of_models(edge: Edge, tmp_path: Path) -> None:
+    register(edge.mill, tmp_path / "model", "counter", 2)
+    edge.site.add("second")
+    jobs = [
+        edge.submit(name, 'stat -c %i "$MILL_DATA_MODELS_COUNTER/1/model.py"', "counter")
+        for name in ("first", "second")
+    ]
+    edge.until(lambda: all(edge.job(one)["state"] == "succeeded" for one in jobs), "jobs on both machines")
+    files = {edge.mill.ok("logs", one).out.strip() for one in jobs}
+    assert len(files) == 1 and files.pop().isdigit(), "both read the same file"
+    assert {edge.job(one)["compute"] for one in jobs} == {"first", "second"}
+    cached = [one for one in edge.mill.ok("cache", "list", "--json").json["items"] if "counter" in one["dataset"]]
+    assert len(cached) == 1, cached
