@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from millpond.testing.postgres import Postgres
 from millpond.testing.proxies import Way, way_to
 from millpond.testing.up import MillUp, environment, mill_up
 from millpond.testing.waiting import wait_until
+from tests.integration.clocks import clock_library, clocks_set
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
 
@@ -199,31 +199,10 @@ def test_an_agent_that_is_killed_with_its_keepers(tmp_path: Path, open_path: Pat
     assert first_end < ended < second_begin
 
 
-@contextmanager
-def clocks_set(library: Path, seconds: int) -> Iterator[None]:
-    """What is started meanwhile has another time of day."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LD_PRELOAD", str(library))
-        patch.setenv("CLOCK_SET", str(seconds))
-        yield
-
-
-@pytest.fixture
-def set_clock(tmp_path: Path) -> Path:
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("needs a C compiler")
-    library = tmp_path / "set_clock.so"
-    source = Path(__file__).with_name("set_clock.c")
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
-    return library
-
-
 @pytest.mark.parametrize("agent_by", [3600, -3600])
-def test_clocks_that_differ_by_an_hour_end_and_double_nothing(
-    tmp_path: Path, open_path: Path, set_clock: Path, agent_by: int
-) -> None:
+def test_clocks_that_differ_by_an_hour_end_and_double_nothing(tmp_path: Path, open_path: Path, agent_by: int) -> None:
     """The agent's, and the server's from one start to the next."""
+    set_clock = clock_library(tmp_path)
     file = open_path / "ticks"
     server_by = (0, 3600, -3600)
     with way_to(0) as way, ExitStack() as stack:
