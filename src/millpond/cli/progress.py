@@ -104,11 +104,18 @@ class Meter:
 def _live_line(out: Output) -> Progress:
     # Imported by those who have a terminal to draw on: it takes longer than many a command.
     from rich.console import Console  # noqa: PLC0415
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn  # noqa: PLC0415
+    from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    class Title(ProgressColumn):
+        """Gives way in a narrow terminal, as the bar does: the numbers stay whole."""
+
+        def render(self, task: Task) -> Text:
+            return Text(task.description, no_wrap=True, overflow="ellipsis")
 
     return Progress(
         SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
+        Title(),
         BarColumn(bar_width=24),
         TextColumn("{task.fields[words]}", markup=False),
         console=Console(file=out.stderr, no_color=not out.color_stderr, highlight=False),

@@ -6,6 +6,7 @@ by processes where there are many files. So memory does not grow with the tree.
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -298,15 +299,14 @@ class _Fetch:
                     raise
 
     def _write(self, order: Order) -> None:
-        """Read one range and write what is in it; in small parts, each in its turn, where there is a limit."""
+        """Read one range and write what is in it; where there may be a limit, in parts, each in its turn."""
         throttle = self._options.throttle
-        most = throttle.part_bytes
-        if most is None:
-            self._write_part(order)
-            return
-        for part in pieces(order, most):
-            throttle.take(part.end - part.start)
+        for part in pieces(order, lambda: throttle.step_bytes):
+            size = part.end - part.start
+            throttle.take(size)
+            began = time.monotonic()
             self._write_part(part)
+            throttle.note(size, time.monotonic() - began)
 
     def _write_part(self, order: Order) -> None:
         counted = _Counted(order, self._meter, self._large)

@@ -74,13 +74,13 @@ def order_of(pack_id: str, places: Sequence[BlobPlace], uses: Sequence[Sequence[
     return Order(pack_id, offsets[0], end, digests, offsets, stored, raw, encodings, uses)
 
 
-def pieces(order: Order, most: int) -> Iterator[Order]:
-    """The order in parts of at most so many bytes each; a blob is never cut."""
-    first, start = 0, order.start
+def pieces(order: Order, most: Callable[[], int | None]) -> Iterator[Order]:
+    """The order in parts of at most so many bytes each (None: any), asked before each part; a blob is never cut."""
+    first, start, room = 0, order.start, most()
     for number, (offset, stored) in enumerate(zip(order.offsets, order.stored, strict=True)):
-        if offset + stored - start > most and number > first:
+        if room is not None and offset + stored - start > room and number > first:
             yield part_of(order, first, number)
-            first, start = number, offset
+            first, start, room = number, offset, most()
     yield part_of(order, first, len(order.digests))
 
 

@@ -15,6 +15,9 @@ _BURST_SECONDS = 0.1
 # Parts that are asked for at once: so much of a second, within bounds.
 _PART_SECONDS = 0.25
 _LEAST_PART, _MOST_PART = 4 << 10, 8 << 20
+# Without a limit so much is taken at once as came in a second lately: one that is set is felt soon, on slow lines too.
+_STEP_SECONDS = 1.0
+_LEAST_STEP, _FIRST_STEP = 1 << 20, 4 << 20
 # How soon whoever waits notices another rate.
 _LOOK_SECONDS = 0.5
 # Less is no time to wait, and what is left over when numbers are rounded.
@@ -71,6 +74,7 @@ class Throttle:
     def __init__(self, buckets: Sequence[TokenBucket] = (), pause: Callable[[float], None] = time.sleep) -> None:
         self._buckets = buckets
         self._pause = pause
+        self._step = _FIRST_STEP
 
     @property
     def rate(self) -> float | None:
@@ -82,6 +86,16 @@ class Throttle:
         """How much to take at once; None while nothing is limited."""
         rate = self.rate
         return None if rate is None else int(min(max(rate * _PART_SECONDS, _LEAST_PART), _MOST_PART))
+
+    @property
+    def step_bytes(self) -> int | None:
+        """How much to take at once so that a limit that is set meanwhile is felt; None if there can be none."""
+        return (self.part_bytes or self._step) if self._buckets else None
+
+    def note(self, size: int, seconds: float) -> None:
+        """So many bytes came at once, and took so long. Few tell more of the way there than of its rate."""
+        if size >= _LEAST_STEP:
+            self._step = max(_LEAST_STEP, int(size / max(seconds, _TINY_SECONDS) * _STEP_SECONDS))
 
     def take(self, size: int) -> None:
         """Wait until so many bytes may come or go."""

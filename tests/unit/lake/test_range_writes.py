@@ -75,7 +75,8 @@ def test_pieces_are_the_whole_order(blobs: list[tuple[int, int]], most: int) -> 
         places.append(BlobPlace(digest_of(b"%d" % number), "p", offset, length, length, 0))
         offset += length + gap
     whole = order_of("p", places, [[(b"%d" % number, Kind.FILE, 1, None)] for number in range(len(blobs))])
-    parts = list(pieces(whole, most))
+    parts = list(pieces(whole, lambda: most))
+    assert list(pieces(whole, lambda: None)) == [whole]
     for column in ("digests", "offsets", "stored", "raw", "encodings", "uses"):
         assert [one for part in parts for one in getattr(part, column)] == list(getattr(whole, column))
     for part in parts:

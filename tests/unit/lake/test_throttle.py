@@ -45,6 +45,21 @@ def test_without_a_rate_nothing_waits() -> None:
     assert clock.now == 0 and UNLIMITED.part_bytes is None
 
 
+def test_what_is_taken_at_once_follows_the_line_so_that_a_new_limit_is_felt() -> None:
+    clock = Clock()
+    way = bucket(clock, None)
+    throttle = Throttle([way], clock.pause)
+    assert UNLIMITED.step_bytes is None, "no limit can be set there"
+    throttle.note(6_000_000, 4.0)
+    assert throttle.step_bytes == 1_500_000, "what comes in a second"
+    throttle.note(1000, 1.0)
+    assert throttle.step_bytes == 1_500_000, "so few bytes tell nothing of a line"
+    throttle.note(64 << 20, 0.0)
+    assert (throttle.step_bytes or 0) > 1 << 30
+    way.set_rate(100_000.0)
+    assert throttle.step_bytes == throttle.part_bytes == 25_000
+
+
 def test_the_lowest_of_several_counts() -> None:
     clock = Clock()
     throttle = Throttle([bucket(clock, 1e6), bucket(clock, 1000.0), bucket(clock, None)], clock.pause)

@@ -21,6 +21,9 @@ from millpond.model.volume import CachedCommit
 from millpond.services.caches.fills import rates as fill_rates
 from millpond.wire.observed import FillSeen
 
+# A source that gave at least this part of the bytes gave as good as all of them.
+_ALONE = 0.9
+
 
 def count_hit(tx: Connection, row: CachedCommit, now: datetime, *, by: str | None = None) -> None:
     """It was there when somebody asked for it: its bytes are not fetched again.
@@ -76,13 +79,19 @@ def note_filled(tx: Connection, row: CachedCommit, seen: FillSeen, now: datetime
     rate = FillRate(row.id, *_source(tx, seen), seen.seconds, at=now, given=_given(seen))
     links.put_rate(tx, rate)
     _add(tx, row, now, CacheUses(fills=1, filled_bytes=rate.fetched_bytes, fill_seconds=rate.seconds))
-    if seen.followed or _was_held_back(tx, row, rate.source_id, now):
-        return  # it tells of a limit or of another fill, not of the line
+    if seen.followed or _is_mixed(seen, rate.fetched_bytes) or _was_held_back(tx, row, rate.source_id, now):
+        return  # it tells of a limit, of another fill or of another line, not of this one
     before = links.bandwidth_of(tx, row.volume_id, rate.source_id)
     known, fills = (before.bytes_per_second, before.fills) if before else (None, 0)
     after = updated(known, rate.fetched_bytes, rate.seconds, fills=fills)
     if after is not None and after != known:
         links.put_bandwidth(tx, Bandwidth(row.volume_id, rate.source_id, after, fills + 1, now))
+
+
+def _is_mixed(seen: FillSeen, most: int) -> bool:
+    """True if so much came from other sources as well that the time it took is not that of the first."""
+    far = sum(size for key, size in _given(seen).items() if key.kind in FAR)
+    return most < _ALONE * far
 
 
 def _was_held_back(tx: Connection, row: CachedCommit, source_id: str, now: datetime) -> bool:

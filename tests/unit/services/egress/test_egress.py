@@ -10,6 +10,7 @@ from millpond.model.job_spec import JobInput
 from millpond.model.people import Role
 from millpond.services import doctor
 from millpond.services.caches import requests as cache_requests
+from millpond.services.caches.explain import why as cache_why
 from millpond.services.caches.fills import desired as desired_fills
 from millpond.services.caches.fills import reports as cache_reports
 from millpond.services.deps import Deps
@@ -119,6 +120,9 @@ def test_a_used_up_budget_refuses_what_would_cost(deps: Deps, agent: Agent, cloc
     with pytest.raises(OverBudget, match=r"project default is used up: 0\.10 of 0\.10") as refused:
         begin(deps, agent, "ct")
     assert "mill egress budget set" in (refused.value.hint or "")
+    (there,) = cache_why.why(deps, admin, "ct").volumes
+    assert any(one.startswith("it would be refused now: The monthly egress budget") for one in there.reasons)
+    assert not any("accepted" in one for one in there.reasons)
     # What is there can be used, another project is not held up, and a month later all is well.
     assert not cache_requests.request(deps, admin, "xray", volume="nfs").started
     projects.create(deps, admin, name="vision")

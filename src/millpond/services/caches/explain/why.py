@@ -14,6 +14,7 @@ from millpond.db.evictions import EvictionView, RefusalView
 from millpond.decide.admission import Refuse, foreign_bytes, usable_room
 from millpond.decide.forecast import Step, forecast
 from millpond.decide.stock import used_room
+from millpond.errors import OverBudget
 from millpond.model.cached_state import CachedState
 from millpond.model.people import Actor
 from millpond.model.quantity import format_bytes, format_seconds
@@ -28,6 +29,7 @@ from millpond.services.caches.fills import rates as fill_rates
 from millpond.services.caches.fills.sources import explain
 from millpond.services.datasets import reading
 from millpond.services.deps import Deps
+from millpond.services.egress import budgets
 from millpond.services.people import access
 
 
@@ -249,4 +251,8 @@ def _now(tx: Connection, actor: Actor, volume: Volume, commit_id: str, now: date
     if isinstance(answer, Refuse):
         standing = f"; blocked by: {'; '.join(answer.blockers)}" if answer.blockers else ""
         return f"it would be refused now: {'; '.join(answer.reasons)}{standing}"
+    try:
+        budgets.check(tx, volume, size, now)
+    except OverBudget as error:
+        return f"it would be refused now: {error.message}"
     return f"it would be accepted now: {'; '.join(answer.reasons)}"

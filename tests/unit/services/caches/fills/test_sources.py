@@ -114,3 +114,11 @@ def test_waiting_tells_nothing_of_the_link(pair: Pair) -> None:
     sources = [SourceSeen(kind=SourceKind.PEER, id=pair.volumes["berlin"].id, bytes=GB)]
     pair.tell("paris", "ready", GB, sources=sources, seconds=80.0, followed=True)
     assert [one.measured_bytes_per_second for one in links.list_all(pair.deps)] == [None]
+
+
+def test_a_fill_that_was_left_half_way_tells_nothing_of_either_line(pair: Pair) -> None:
+    pair.link("lake", "paris", 1)
+    pair.ask("paris")
+    peer = SourceSeen(kind=SourceKind.PEER, id=pair.volumes["berlin"].id, bytes=GB // 5)
+    pair.tell("paris", "ready", GB, sources=[SourceSeen(kind=SourceKind.LAKE, bytes=GB - GB // 5), peer], seconds=80.0)
+    assert {one.measured_bytes_per_second for one in links.list_all(pair.deps)} == {None}
