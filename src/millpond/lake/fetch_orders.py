@@ -44,7 +44,7 @@ class Carrier:
         bytes, and a new one, or more patience, may help.
         """
         done = 0
-        parts = list(pieces(order, _PIECE))
+        parts = list(pieces(order, lambda: _PIECE))
         memory = self._memory.of(max(part.end - part.start for part in parts))
         read_again = partial(self._reader.get_range, url)
         ranges = [(part.start, part.end) for part in parts]

@@ -1,6 +1,6 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { api, queries, take } from "./client";
-import type { LinkPut, RateLimitPut } from "./shapes";
+import type { LakeReplicaCreate, LinkPut, RateLimitPut } from "./shapes";
 
 export const sitesQuery = queryOptions({
   queryKey: ["sites"],
@@ -29,7 +29,9 @@ export const lakeReplicasQuery = queryOptions({
 
 function refreshTopology(): Promise<unknown> {
   return Promise.all(
-    ["topology", "sites", "volumes"].map((noun) => queries.invalidateQueries({ queryKey: [noun] })),
+    ["topology", "sites", "volumes", "lake-replicas"].map((noun) =>
+      queries.invalidateQueries({ queryKey: [noun] }),
+    ),
   );
 }
 
@@ -108,6 +110,21 @@ export function useRemoveLimit() {
       "site" in of
         ? take(api.DELETE("/api/v1/sites/{site}/limit", { params: { path: of } }))
         : take(api.DELETE("/api/v1/links/{a}/{b}/limit", { params: { path: of } })),
+    onSuccess: refreshTopology,
+  });
+}
+
+export function useAddLakeReplica() {
+  return useMutation({
+    mutationFn: (body: LakeReplicaCreate) => take(api.POST("/api/v1/lake/replicas", { body })),
+    onSuccess: refreshTopology,
+  });
+}
+
+export function useRemoveLakeReplica() {
+  return useMutation({
+    mutationFn: (replica: string) =>
+      take(api.DELETE("/api/v1/lake/replicas/{replica}", { params: { path: { replica } } })),
     onSuccess: refreshTopology,
   });
 }

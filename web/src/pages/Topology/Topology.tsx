@@ -55,7 +55,7 @@ export function TopologyPage() {
               </Title>
               <SiteList topology={topology} />
             </section>
-            <LakeReplicas />
+            <LakeReplicas sites={sites} />
             <div>
               <Text size="xs" c="dimmed" mb={2}>
                 The same on the command line

@@ -1,4 +1,4 @@
-import { Alert, Anchor, Paper, Stack, Text } from "@mantine/core";
+import { Alert, Anchor, Group, Paper, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { createColumnHelper } from "@tanstack/react-table";
 import { EGRESS_CSV, egressBudgetsQuery, egressQuery } from "../../../api/egress";
@@ -9,6 +9,7 @@ import { DataTable } from "../../../components/DataTable";
 import { Loaded } from "../../../components/Loaded";
 import { Section } from "../../../components/Section";
 import { formatBytes } from "../../../lib/quantity";
+import { BudgetButton, whoseBudget } from "./BudgetForms";
 import { type EgressSum, egressByDay, egressSums } from "./egressSums";
 
 const column = createColumnHelper<EgressSum>();
@@ -29,9 +30,12 @@ export function EgressSection() {
       title="Egress this month"
       bare
       actions={
-        <Anchor href={EGRESS_CSV} size="sm" download>
-          Download CSV
-        </Anchor>
+        <>
+          <Anchor href={EGRESS_CSV} size="sm" download>
+            Download CSV
+          </Anchor>
+          <BudgetButton />
+        </>
       }
     >
       <Stack gap="sm">
@@ -67,14 +71,24 @@ function Report({ report }: { report: EgressReport }) {
 }
 
 function BudgetWords({ budget }: { budget: EgressBudget }) {
-  const whose = budget.project ? `project ${budget.project}` : "all projects";
-  const said = `Monthly budget of ${whose}: ${budget.text} used.`;
-  if (budget.level === "ok") return <Text size="sm">{said}</Text>;
+  const said = `Monthly budget of ${whoseBudget(budget)}: ${budget.text} used.`;
+  if (budget.level === "ok")
+    return (
+      <Group gap="xs">
+        <Text size="sm">{said}</Text>
+        <BudgetButton budget={budget} />
+      </Group>
+    );
   return (
     <Alert color={budget.level === "exceeded" ? "red" : "yellow"} title={said}>
-      {budget.level === "exceeded"
-        ? "New fills over links with a price wait until the month ends, or an administrator raises it: mill egress budget set."
-        : `From 100 % on, new fills over links with a price wait. A warning is shown from ${budget.warn_percent} % on.`}
+      <Group justify="space-between" gap="xs">
+        <Text size="sm">
+          {budget.level === "exceeded"
+            ? "New fills over links with a price wait until the month ends, or an administrator raises it."
+            : `From 100 % on, new fills over links with a price wait. A warning is shown from ${budget.warn_percent} % on.`}
+        </Text>
+        <BudgetButton budget={budget} />
+      </Group>
     </Alert>
   );
 }

@@ -1,18 +1,27 @@
-import { Paper, SimpleGrid, Text, Title } from "@mantine/core";
+import { Group, Paper, SimpleGrid, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { useSession } from "../../../api/session";
 import type { LakeReplica } from "../../../api/shapes";
 import { lakeReplicasQuery } from "../../../api/topology";
 import { formatBytes } from "../../../lib/quantity";
+import { AddReplicaButton, RemoveReplica } from "./ReplicaForms";
 
-/** Copies of the lake and how far each is behind; nothing where there are none. */
-export function LakeReplicas() {
+/** Copies of the lake and how far each is behind; where there are none, only administrators see that. */
+export function LakeReplicas({ sites }: { sites: string[] }) {
   const replicas = useQuery(lakeReplicasQuery).data?.items ?? [];
-  if (replicas.length === 0) return null;
+  const isAdmin = useSession()?.user.is_admin;
+  if (replicas.length === 0 && !isAdmin) return null;
   return (
     <section>
-      <Title order={2} size="h4" mb="xs">
-        Replicas of the lake
-      </Title>
+      <Group justify="space-between" mb="xs">
+        <Title order={2} size="h4">
+          Replicas of the lake
+        </Title>
+        {isAdmin && <AddReplicaButton sites={sites} />}
+      </Group>
+      {replicas.length === 0 && (
+        <Text size="sm">No replicas. One in another region is read by the sites there.</Text>
+      )}
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         {replicas.map((replica) => (
           <ReplicaCard key={replica.id} replica={replica} />
@@ -25,9 +34,12 @@ export function LakeReplicas() {
 function ReplicaCard({ replica }: { replica: LakeReplica }) {
   return (
     <Paper withBorder p="md" component="section" aria-label={`Replica ${replica.name}`}>
-      <Title order={3} size="h5" mb="xs">
-        {replica.name}
-      </Title>
+      <Group justify="space-between" mb="xs">
+        <Title order={3} size="h5">
+          {replica.name}
+        </Title>
+        <RemoveReplica replica={replica.name} />
+      </Group>
       <Text size="sm" style={{ overflowWrap: "anywhere" }}>
         {replica.url}
       </Text>
