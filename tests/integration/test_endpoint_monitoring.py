@@ -12,8 +12,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 import millpond
+from millpond.errors import BadRequest
 from millpond.services.endpoints.request_rows import file_of, rows_of
 from tests.integration.cli import Mill, ServerHere, server_here
 
@@ -62,6 +65,10 @@ def _lines(name: str, ages: float = 40.0) -> bytes:
         json.dumps(_row(name, number, now, [chance.gauss(ages, 10), chance.gauss(170, 10)])).encode()
         for number in range(REQUESTS)
     )
+
+
+def _rows(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in _lines(name).splitlines()]
 
 
 def _row(name: str, number: int, now: float, features: list[float]) -> dict[str, Any]:
@@ -154,3 +161,29 @@ def test_the_library_does_the_same(mill: Mill, server: ServerHere, name: str, mo
     endpoint = millpond.Endpoint(name, server=server.url, project="default")
     assert [one.labelled for one in endpoint.quality()] == [0, 0]
     assert endpoint.drift(f"{name}-log@main:requests/").level.value == "none"
+
+
+def test_logged_requests_are_asked_again_and_answers_compared(
+    mill: Mill, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The router is played; tests/integration/test_request_logs.py has a real one."""
+    truths = {tuple(row["request"]["inputs"][0]["data"]): number % 3 for number, row in enumerate(_rows(name))}
+
+    async def answer(request: Request, *_: Any) -> Response:
+        (tensor,) = json.loads(await request.body())["inputs"]
+        truth = truths[tuple(tensor["data"])]
+        if truth == 2:
+            raise BadRequest("The model has no opinion.")
+        scores = [0.7 if place == truth else 0.15 for place in range(3)]
+        return JSONResponse({"outputs": [{"name": "y", "datatype": "FP64", "shape": [1, 3], "data": scores}]})
+
+    monkeypatch.setattr("millpond.api.routes.endpoint_use._passed_on", answer)
+    ask = ("endpoint", "replay", name, "--on", name, "--json")
+    right = mill.ok(*ask, "--version", "1").json
+    failed = sum(number % 3 == 2 for number in range(0, REQUESTS, 2))
+    assert (right["requests"], right["failed"], right["failure"]) == (100, failed, "The model has no opinion.")
+    assert right["agreement"] == 1.0 and right["largest_difference"] == pytest.approx(0.1)
+    assert mill.ok(*ask, "--version", "2", "--limit", "10").json["agreement"] == 0.0
+    run = mill.ok("run", "show", right["run"], "--json").json
+    assert run["experiment"] == f"replay-{name}" and run["metrics"]["agreement"] == 1.0
+    assert [one["name"] for one in run["inputs"]] == [f"default/{name}-log"]

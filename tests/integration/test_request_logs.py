@@ -45,6 +45,8 @@ def test_requests_are_committed_once_although_the_router_is_killed(
     rows = _rows(tmp_path / "clone")
     assert len(rows) == len({row["id"] for row in rows}) >= 20
     assert json.loads(rows[0]["request"])["inputs"][0]["data"] == [1, 2]
+    again = mill.ok("endpoint", "replay", "logged", "--on", "logged", "--limit", "5", "--json").json
+    assert (again["requests"], again["failed"], again["agreement"]) == (5, 0, 1.0)
     mill.ok("endpoint", "delete", "logged", "--yes")
 
 

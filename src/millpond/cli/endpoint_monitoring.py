@@ -1,4 +1,4 @@
-"""`mill endpoint labels`, `quality` and `drift`: what the request log says about the models behind an endpoint."""
+"""`mill endpoint labels`, `quality`, `drift` and `replay`: what the request log says about an endpoint's models."""
 
 from __future__ import annotations
 
@@ -145,4 +145,43 @@ def drift(
             f"Compared a sample: {report.requests.rows} of {report.requests.of} requests with "
             f"{report.compared.rows} of {report.compared.of} rows."
         )
+    mill.out.note(f"Kept as run {report.run_id}. See: mill run show {report.run_id}")
+
+
+@command(app, "replay")
+def replay(
+    mill: Session,
+    endpoint: EndpointName,
+    candidate: Annotated[
+        str, typer.Option("--on", metavar="ENDPOINT", help="Endpoint to ask: one that serves the candidate.")
+    ],
+    since: Annotated[str, typer.Option(metavar="TIME", help="How far to look back, like 12h or 7d.")] = "1d",
+    version: Annotated[int | None, typer.Option(help="Only requests that this version answered.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Most requests to ask again.", min=1)] = 1000,
+) -> None:
+    """Ask another endpoint logged requests again, and compare its answers with those given. Needs a full log.
+
+    Kept as a run of the experiment replay-ENDPOINT. Answers agree if the class is the same, or the number to 0.1 %.
+
+    Example: mill endpoint replay xray --on xray-candidate --since 1d
+    """
+    from millpond.client.monitoring import replaying  # noqa: PLC0415 - see labels
+    from millpond.client.monitoring.logged import Window  # noqa: PLC0415
+
+    window = Window.last(parse_seconds(since, least=60, most=_MOST_SECONDS))
+    found = calls.get_endpoint(mill.api, mill.project, endpoint)
+    other = calls.get_endpoint(mill.api, mill.project, candidate)
+    report = replaying.replay(mill.api, found, other, window, version=version, most=limit)
+    names = ("requests", "of", "skipped", "failed", "failure", "samples", "agreement", "largest_difference")
+    told = {name: getattr(report, name) for name in (*names, "ms", "logged_ms")}
+    if mill.out.as_json:
+        mill.out.json({"endpoint": report.endpoint, "candidate": report.candidate, "run": report.run_id, **told})
+        return
+    agreed = "nothing to compare" if report.agreement is None else f"{report.agreement:.2%} agree"
+    mill.out.line(f"{report.requests} of {format_count(report.of, 'logged request')} asked again: {agreed}.")
+    mill.out.line(f"Largest difference {report.largest_difference:.4g}.")
+    if report.failed:
+        mill.out.warn(f"{format_count(report.failed, 'request')} failed: {report.failure}")
+    if report.skipped:
+        mill.out.note(f"{format_count(report.skipped, 'request')} skipped: not all of their inputs are logged.")
     mill.out.note(f"Kept as run {report.run_id}. See: mill run show {report.run_id}")

@@ -14,6 +14,7 @@ from millpond.client.monitoring.drifting import DriftReport, measure_drift
 from millpond.client.monitoring.labels import add_labels
 from millpond.client.monitoring.logged import Window
 from millpond.client.monitoring.quality import VersionQuality, quality
+from millpond.client.monitoring.replaying import MOST_REQUESTS, ReplayReport, replay
 from millpond.model.endpoint import EndpointState
 from millpond.model.quantity import DAY
 from millpond.wire.endpoints import Endpoint as EndpointInfo
@@ -70,6 +71,13 @@ class Endpoint:
         """Compare logged inputs and outputs with `dataset@ref[:path]`, and keep the result as a run."""
         window = Window.last(window_seconds)
         return measure_drift(self._api, self.info, reference, window, version=version, columns=columns)
+
+    def replay(
+        self, candidate: str, *, since_seconds: int = DAY, version: int | None = None, most: int = MOST_REQUESTS
+    ) -> ReplayReport:
+        """Ask another endpoint of the project logged requests again, compare its answers, and keep that as a run."""
+        found = calls.get_endpoint(self._api, self.info.project, candidate)
+        return replay(self._api, self.info, found, Window.last(since_seconds), version=version, most=most)
 
     def update(self, model: str, *, unchecked: bool = False) -> Endpoint:
         """Replace what it serves by this version, one replica after the other."""

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
-from millpond.client.credentials import ServerTarget
 from millpond.client.dataset import Dataset
 from millpond.client.http import Api
 from millpond.client.monitoring.logged import Window, logged_requests, open_log
+from millpond.client.monitoring.recording import begin_run
 from millpond.client.monitoring.tables import Row, is_table, rows, sampled
 from millpond.client.monitoring.values import Array, by_sample, columns_of, tensors_of
-from millpond.client.run import Run
 from millpond.decide.drift import Drift, DriftLevel, drift_of_categories, drift_of_numbers
 from millpond.errors import BadRequest
 from millpond.model.endpoint import drift_experiment
 from millpond.model.ids import new_job_id
 from millpond.model.names import DatasetRef
-from millpond.model.rerun import INPUT_TYPE
 from millpond.wire.endpoints import Endpoint
-from millpond.wire.runs import RunCreate
 
 MOST_ROWS = 20_000
 _SIDES = {"inputs": "request", "outputs": "response"}
@@ -162,13 +158,7 @@ def _drift(before: Array, after: Array) -> Drift:
 def _record(
     api: Api, project: str, report: DriftReport, version: int | None, read: Iterable[Dataset]
 ) -> None:  # fmt: skip
-    create = RunCreate(
-        id=report.run_id, name=f"drift-{report.endpoint}-{report.window.until:%Y%m%d-%H%M%S}",
-        experiment=drift_experiment(report.endpoint), started_at=datetime.now(UTC),
-    )  # fmt: skip
-    with Run(ServerTarget(api.base_url, api.token, project), report.run_id, create) as run:
-        for data in read:
-            run.log_input(_input(data))
+    with begin_run(api, project, report.run_id, drift_experiment(report.endpoint), read) as run:
         params: dict[str, Any] = {
             "endpoint": report.endpoint, "reference": report.reference, "version": version or "all",
             "since": report.window.since.isoformat(), "until": report.window.until.isoformat(),
@@ -189,14 +179,6 @@ def _record(
                 "drift.version": version or "all",
             }
         )
-
-
-def _input(data: Dataset) -> dict[str, Any]:
-    name, commit = f"{data.project}/{data.name}", data.commit.id
-    return {
-        "name": name, "digest": commit, "source_type": INPUT_TYPE, "source": f"{name}@{commit}", "ref": data.ref or "",
-        "read_from": "lake", "cached": False,
-    }  # fmt: skip
 
 
 def _some(columns: Columns, most: int = 10) -> str:

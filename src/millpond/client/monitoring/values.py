@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from millpond.serve.errors import ServeError
-from millpond.serve.tensors import from_binary, from_json
+from millpond.serve.tensors import from_binary, from_json, to_json
 
 Array = np.ndarray[Any, np.dtype[Any]]
 # A sample with more values than this is told by their mean and spread.
@@ -25,6 +25,18 @@ def tensors_of(body: str | None, side: str) -> Iterator[tuple[str, Array]]:
         array = _array(tensor)
         if array is not None and array.size:
             yield str(tensor["name"]), by_sample(array)
+
+
+def inputs_of(body: str | None) -> list[dict[str, Any]]:
+    """The inputs of a logged request, to be sent again as JSON; none if one of them was not logged whole."""
+    found = []
+    for tensor in (json.loads(body) if body else {}).get("inputs") or []:
+        array = _array(tensor)
+        if array is None or tensor["datatype"] == "BF16":  # which has no form in JSON
+            return []
+        kept = {key: tensor[key] for key in ("name", "datatype", "shape")}
+        found.append({**kept, "data": to_json(array, tensor["datatype"])})
+    return found
 
 
 def by_sample(array: Array) -> Array:
