@@ -75,4 +75,5 @@ def show_endpoint(mill: Session, found: Endpoint) -> None:
 
 def _site(one: Any) -> str:
     why = f" {one.reason}" if one.reason else ""
-    return f"{one.http}, gRPC {one.grpc}: {one.ready} of {one.wanted} ready ({one.min} to {one.max}).{why}"
+    pushed = f" Pushed: {' '.join(one.desired)}." if one.is_pushed else ""
+    return f"{one.http}, gRPC {one.grpc}: {one.ready} of {one.wanted} ready ({one.min} to {one.max}).{pushed}{why}"

@@ -15,11 +15,26 @@ import { Versions } from "./Versions";
 export function Overview({ endpoint }: { endpoint: Endpoint }) {
   return (
     <Stack gap="xl">
-      <Versions endpoint={endpoint} />
+      <Stack gap="xs">
+        <Versions endpoint={endpoint} />
+        <Pushed endpoint={endpoint} />
+      </Stack>
       <Sites endpoint={endpoint} />
       <Replicas endpoint={endpoint} />
       <Addresses endpoint={endpoint} />
     </Stack>
+  );
+}
+
+/** Where the versions above have no say. */
+function Pushed({ endpoint }: { endpoint: Endpoint }) {
+  const pushed = endpoint.sites.filter((one) => one.is_pushed);
+  if (pushed.length === 0) return null;
+  return (
+    <Text size="sm" c="dimmed">
+      {pushed.length === endpoint.sites.length ? "All sites" : pushed.map((one) => one.site).join(", ")} serve
+      a version that was pushed there instead.
+    </Text>
   );
 }
 
