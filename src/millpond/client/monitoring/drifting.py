@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -72,15 +73,13 @@ def measure_drift(
         open_log(api, endpoint) as log,
         Dataset(f"{written.project or endpoint.project}/{written.dataset}{at}", server=api.base_url) as data,
     ):
-        kept, count = sampled(logged_requests(log, endpoint, window, version=version), most_rows)
-        requests = Sample(_of_requests(kept), len(kept), count)
+        requests = _of_requests(logged_requests(log, endpoint, window, version=version), most_rows)
         if not requests.columns:
             raise BadRequest(
                 f"No inputs or outputs of endpoint {endpoint.name} were logged in this time.",
                 hint="They are kept with log: {level: full} in its endpoint.yaml, and committed every few minutes.",
             )
-        tables, count = sampled(_table_rows(data, written.path or ""), most_rows)
-        compared = Sample(_of_table(tables), len(tables), count)
+        compared = _of_tables(_table_rows(data, written.path or ""), most_rows)
         pairs = _paired(requests.columns, compared.columns, columns)
         found = {name: _drift(before, requests.columns[name]) for name, before in pairs.items()}
         if not found:
@@ -107,29 +106,41 @@ def _table_rows(data: Dataset, path: str) -> Iterator[Row]:
             yield from rows(file, one)
 
 
-def _of_requests(found: Iterable[Row]) -> dict[str, Array]:
+def _of_requests(found: Iterable[Row], most: int) -> Sample:
+    kept, count = sampled(found, most, _of_request)
     columns: dict[str, list[Array]] = {}
-    for row in found:
-        for side, body in _SIDES.items():
-            for name, samples in tensors_of(row.get(body), side):
-                for column, values in columns_of(name, samples, is_output=side == "outputs"):
-                    columns.setdefault(f"{side}.{column}", []).append(values)
-    return {name: np.concatenate(parts) for name, parts in columns.items()}
+    for one in kept:
+        for name, values in one.items():
+            columns.setdefault(name, []).append(values)
+    return Sample({name: np.concatenate(parts) for name, parts in columns.items()}, len(kept), count)
 
 
-def _of_table(found: Sequence[Row]) -> dict[str, Array]:
-    if found and {"request", "response"} <= set(found[0]):
-        return _of_requests(found)
+def _of_request(row: Row) -> dict[str, Array]:
+    return {
+        f"{side}.{column}": values
+        for side, body in _SIDES.items()
+        for name, samples in tensors_of(row.get(body), side)
+        for column, values in columns_of(name, samples, is_output=side == "outputs")
+    }
+
+
+def _of_tables(found: Iterator[Row], most: int) -> Sample:
+    """Of a request log, or of other tables."""
+    first = next(found, {})
+    every = chain([first], found) if first else found
+    if {"request", "response"} <= set(first):
+        return _of_requests(every, most)
+    kept, count = sampled(every, most, dict)
     columns: dict[str, Array] = {}
-    for name in dict.fromkeys(key for row in found for key in row):
-        values = [row[name] for row in found if row.get(name) is not None]
+    for name in dict.fromkeys(key for row in kept for key in row):
+        values = [row[name] for row in kept if row.get(name) is not None]
         try:
             samples = by_sample(np.array(values))
         except ValueError:  # lists of different lengths
             continue
         if samples.size and samples.dtype.kind in "iufbU":
             columns.update(columns_of(name, samples, is_output=True))
-    return columns
+    return Sample(columns, len(kept), count)
 
 
 def _paired(logged: Columns, reference: Columns, columns: Sequence[str]) -> dict[str, Array]:

@@ -82,7 +82,7 @@ def replay(
     """
     report = ReplayReport(endpoint.name, candidate.name, new_job_id())
     with open_log(api, endpoint) as log:
-        kept, report.of = sampled(logged_requests(log, endpoint, window, version=version), most)
+        kept, report.of = sampled(logged_requests(log, endpoint, window, version=version), most, dict)
         for row in kept:
             _ask_again(api, candidate, row, report)
         if not report.requests:

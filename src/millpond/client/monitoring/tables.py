@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -17,6 +17,7 @@ _ROWS = 4096
 
 Row = dict[str, Any]
 Item = TypeVar("Item")
+Kept = TypeVar("Kept")
 
 
 def is_table(path: str) -> bool:
@@ -50,17 +51,20 @@ def write_parquet(columns: dict[str, list[Any]], target: IO[bytes]) -> None:
     parquet.write_table(table, target, compression="zstd")
 
 
-def sampled(items: Iterable[Item], most: int) -> tuple[list[Item], int]:
-    """At most so many of them, each as likely as any other, and how many there were. The same ones each time."""
-    kept: list[Item] = []
+def sampled(items: Iterable[Item], most: int, keep: Callable[[Item], Kept]) -> tuple[list[Kept], int]:
+    """At most so many of them, each as likely as any other, and how many there were. The same ones each time.
+
+    `keep` takes of an item what is needed: a request may be large, and there are many.
+    """
+    kept: list[Kept] = []
     count = 0
     chance = random.Random(0)
     for item in items:
         count += 1
         if len(kept) < most:
-            kept.append(item)
+            kept.append(keep(item))
         elif (place := chance.randrange(count)) < most:
-            kept[place] = item
+            kept[place] = keep(item)
     return kept, count
 
 
