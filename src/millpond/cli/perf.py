@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +15,7 @@ import typer
 from millpond.cli.command import command
 from millpond.cli.output import Column
 from millpond.cli.session import Session
-from millpond.errors import BadRequest
+from millpond.errors import BadRequest, NotFound
 from millpond.model.quantity import parse_milliseconds, parse_seconds
 from millpond.perf import records
 from millpond.perf.matrix import Matrix, MeasuredCell, copied
@@ -23,7 +23,7 @@ from millpond.perf.measuring import check_installed
 from millpond.perf.plan import LoadPlan
 from millpond.perf.quality import Quality, measured_quality
 from millpond.perf.table import Row, tables
-from millpond.perf.target import PerfTarget, resolve
+from millpond.perf.target import PerfTarget, endpoint_target, is_plain_name, resolve, shared_folder
 from millpond.perf.tasks import MEASURES, TASKS, Scenario, Task, find_task
 
 app = typer.Typer()
@@ -34,7 +34,9 @@ _PROTOCOLS = ("http", "grpc")
 @command(app, "mlperf")
 def mlperf(
     mill: Session,
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="MODEL@VERSION, ./folder of a model, or a URL.")],
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", help="Endpoint, MODEL@VERSION, ./folder of a model, or a URL.")
+    ],
     scenario: Annotated[
         list[str] | None,
         typer.Option("--scenario", help="Scenario: single, multi, offline, server or all (default: all but server)."),
@@ -79,27 +81,25 @@ def mlperf(
     counts = _counts(servers)
     storages, protocols = _words(storage, _STORAGES, "--storage"), _words(protocol, _PROTOCOLS, "--protocol")
     wanted = _task(task)
-    found = resolve(
-        target, model=model, grpc=grpc_url, token=token, server=mill.flags.server, project=mill.flags.project
-    )
     bound = parse_milliseconds(within) if within else (wanted.within_ms if wanted and wanted.within_ms else 50.0)
-    plan = LoadPlan(
-        url="", protocol="http", model=found.model, scenario=chosen[0], folder="", data=_absolute(data),
-        samples=samples or (wanted.samples if wanted and official else 64), is_official=official,
-        seconds=float(parse_seconds(seconds, least=1)), within_ms=bound, requests_at_once=requests,
-    )  # fmt: skip
-    told = {"task": task or found.model, "model": target, "official": official, "samples": plan.samples}
-    quality = None
-    with tempfile.TemporaryDirectory(prefix="mill-perf-") as scratch, _kept(mill, keep, found, told) as save:
-        cells = _measured(mill, found, Matrix(chosen, counts, {}, protocols, plan, Path(scratch)), storages)
+    with ExitStack() as stack:
+        found = stack.enter_context(_found(mill, target, model, grpc_url, token))
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mill-perf-")))
+        plan = LoadPlan(
+            url="", protocol="http", model=found.model, scenario=chosen[0], folder="", data=_absolute(data),
+            samples=samples or (wanted.samples if wanted and official else 64), is_official=official,
+            seconds=float(parse_seconds(seconds, least=1)), within_ms=bound, requests_at_once=requests,
+        )  # fmt: skip
+        told = {"task": task or found.model, "model": target, "official": official, "samples": plan.samples}
+        save = stack.enter_context(_kept(mill, keep, told))
+        quality = None
         if reference is not None:
-            other = resolve(
-                reference, model=None, grpc=None, token=token, server=mill.flags.server, project=mill.flags.project
-            )
+            other = stack.enter_context(_found(mill, reference, None, None, token))
             known = None if labels is None else np.load(labels, allow_pickle=False)
             mill.out.note(f"Quality, compared with {reference}")
-            quality = measured_quality(plan, found, other, Path(scratch), known)
-        rows = [save(_row(cell, told, quality), _files(Path(scratch), cell)) for cell in cells]
+            quality = measured_quality(plan, found, other, scratch, known)
+        cells = _measured(mill, found, Matrix(chosen, counts, {}, protocols, plan, scratch), storages)
+        rows = [save(_row(cell, told, quality), _files(scratch, cell)) for cell in cells]
     _show(mill, rows)
 
 
@@ -126,14 +126,29 @@ def table(mill: Session) -> None:
         mill.out.line("")
 
 
+@contextmanager
+def _found(
+    mill: Session, written: str, model: str | None, grpc: str | None, token: str | None
+) -> Iterator[PerfTarget]:  # fmt: skip
+    """What a target names. A plain name is an endpoint if there is one, else the newest version of a model."""
+    if is_plain_name(written):
+        with suppress(NotFound):
+            with endpoint_target(mill.api, mill.project, written) as endpoint:
+                yield endpoint
+            return
+    yield resolve(
+        written, model=model, grpc=grpc, token=token, server=mill.flags.server, project=mill.flags.project
+    )  # fmt: skip
+
+
 def _result(setup: str, row: Row) -> str:
     return row.results[setup]
 
 
 @contextmanager
-def _kept(mill: Session, keep: bool, found: PerfTarget, told: dict[str, Any]) -> Iterator[Any]:
+def _kept(mill: Session, keep: bool, told: dict[str, Any]) -> Iterator[Any]:
     """How a cell is recorded. Without a server that one is signed in to, nothing is."""
-    if not keep or (mill.target.token is None and not found.is_shared):
+    if not keep or mill.target.token is None:
         yield lambda row, _files: row
         return
     project = mill.project
@@ -152,12 +167,9 @@ def _measured(mill: Session, found: PerfTarget, matrix: Matrix, storages: list[s
         yield from matrix.measured_as_is(found.server, mill.out.note)
         return
     assert found.folder is not None
-    if "shared" in storages and not found.is_shared:
-        raise BadRequest(
-            "A folder of this machine is no shared storage.", hint="Measure a registered model: MODEL@VERSION."
-        )
+    shared = shared_folder(found) if "shared" in storages else found.folder
     with copied(found.folder, matrix.scratch) as local:
-        places = {"local": local, "shared": found.folder}
+        places = {"local": local, "shared": shared}
         chosen = Matrix(
             matrix.scenarios, matrix.servers, {name: places[name] for name in storages}, matrix.protocols, matrix.plan,
             matrix.scratch,

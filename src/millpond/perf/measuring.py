@@ -122,7 +122,8 @@ class _Driver:
 
     def close(self) -> None:
         self._process.kill()
-        self._process.wait()
+        with suppress(BrokenPipeError), self._process:  # closes its pipes
+            pass
 
     def _tell(self, line: str) -> None:
         assert self._process.stdin is not None

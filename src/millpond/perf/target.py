@@ -8,9 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from millpond.client.cached import cache
+from millpond.client.endpoints import create_token, get_endpoint, revoke_token
+from millpond.client.http import Api
 from millpond.client.model import Model
 from millpond.errors import BadRequest
 from millpond.perf.servers import MeasuredServer, started_servers
+
+# Longer than any run but an official one of many scenarios.
+_TOKEN_SECONDS = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +26,8 @@ class PerfTarget:
     model: str
     folder: Path | None = None
     server: MeasuredServer | None = None
-    # The files lie on a volume beside the compute: the document's shared storage.
-    is_shared: bool = False
+    # Its files in the lake, written dataset@commit: they can be cached on a volume, the document's shared storage.
+    dataset: str | None = None
 
     @contextmanager
     def running(self, scratch: Path) -> Iterator[MeasuredServer]:
@@ -34,10 +40,15 @@ class PerfTarget:
             yield server
 
 
+def is_plain_name(written: str) -> bool:
+    """True for what may be the name of an endpoint: no URL, folder or version."""
+    return not set(written) & set("/@:.~") and not Path(written).is_dir()
+
+
 def resolve(
     written: str, *, model: str | None, grpc: str | None, token: str | None, server: str | None, project: str | None
 ) -> PerfTarget:
-    """URL, ./folder or MODEL@VERSION. Raises BadRequest, or NotFound for a version that does not exist."""
+    """URL, ./folder, MODEL@VERSION or an endpoint. Raises BadRequest, or NotFound for what does not exist."""
     if written.startswith(("http://", "https://")):
         if model is None:
             raise BadRequest("A URL needs the name of the model.", hint="Add --model NAME.")
@@ -54,5 +65,31 @@ def resolve(
             )
         return PerfTarget(model or folder.name, folder=folder)
     found = Model(written, server=server, project=project)
-    # Names of models allow what folders and addresses do not.
-    return PerfTarget(model or found.info.model, folder=found.path(), is_shared=True)
+    info = found.info
+    return PerfTarget(info.model, folder=found.path(), dataset=f"{info.dataset}@{info.commit}")
+
+
+@contextmanager
+def endpoint_target(api: Api, project: str, name: str) -> Iterator[PerfTarget]:
+    """An endpoint where it is nearest, with a token for as long as it is measured."""
+    found = get_endpoint(api, project, name)
+    site = next((site for site in found.sites if site.http), None)
+    if site is None:
+        raise BadRequest(f"Endpoint {name} has no address yet.", hint=f"See why: mill why {name}")
+    made = create_token(api, project, found.name, "mlperf", expires_seconds=_TOKEN_SECONDS)
+    try:
+        yield PerfTarget(found.name, server=MeasuredServer(site.http, site.grpc, made.secret))
+    finally:
+        revoke_token(api, project, found.name, made.id)
+
+
+def shared_folder(target: PerfTarget) -> Path:
+    """The model's files on a volume that this machine has. Raises BadRequest where there is none."""
+    if target.dataset is None:
+        raise BadRequest(
+            "A folder of this machine is no shared storage.", hint="Measure a registered model: MODEL@VERSION."
+        )
+    cached = cache(target.dataset).wait()
+    if not cached.path.is_dir():
+        raise BadRequest(f"Volume {cached.volume} is not on this machine.", hint="Measure where the volume is mounted.")
+    return cached.path
