@@ -8,7 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from millpond.db import caches, egress, links, projects
+from millpond.db import caches, egress, lake_replicas, links, projects
 from millpond.db.caches import CommitSize
 from millpond.decide.egress import BudgetLevel, BudgetUse, check_budget, month_of, refusal, use_of, used_words
 from millpond.errors import OverBudget
@@ -129,7 +129,9 @@ def _has_price(tx: Connection, source_id: str, site_id: str) -> bool:
 
 
 def _is_free_elsewhere(tx: Connection, volume: Volume, commit_id: str) -> bool:
-    """True if another site has it, to which a link without a price leads."""
+    """True if a replica for the site holds it, or another site to which a link without a price leads."""
+    if any(volume.site_id in replica.sites for replica in lake_replicas.holding(tx, commit_id)):
+        return True
     sites = {
         view.site_id
         for view in caches.of_commits(tx, [commit_id])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from millpond.db import lake_replica_content, lake_replicas
 from millpond.errors import BadRequest, Forbidden, NotFound, OverBudget
 from millpond.model.agent import Agent
 from millpond.model.job_spec import JobInput
+from millpond.model.lake_replica import LakeReplica
 from millpond.model.people import Role
 from millpond.services import doctor
 from millpond.services.caches import requests as cache_requests
@@ -183,3 +185,18 @@ def test_budgets_are_for_administrators_and_projects_that_are_there(deps: Deps) 
     budgets.put(deps, the_admin(deps), None, bytes_=5, money=None, warn_percent=80)
     budgets.remove(deps, the_admin(deps), None)
     assert budgets.list_visible(deps, the_admin(deps)) == []
+
+
+def test_a_replica_beside_the_site_costs_nothing_whatever_the_budget(deps: Deps, agent: Agent) -> None:
+    budgets.put(deps, the_admin(deps), None, bytes_=1, money=None, warn_percent=80)
+    say(deps, agent, begin(deps, agent), "ready", GB)
+    commit = a_sized_commit(deps, a_dataset(deps, "ct"), size=GB, branch="main")
+    now = deps.clock.now()
+    made = LakeReplica("r1", "copy", "s3://copy", None, "us-east-1", None, now, "admin", sites=[agent.site_id])
+    with deps.db.write() as tx:
+        lake_replicas.insert(tx, made)
+    with pytest.raises(OverBudget):
+        cache_requests.request(deps, the_admin(deps), "ct", volume="nfs")
+    with deps.db.write() as tx:
+        lake_replica_content.add_commit(tx, made.id, commit.id, now)
+    assert cache_requests.request(deps, the_admin(deps), "ct", volume="nfs").started

@@ -1,4 +1,4 @@
-import { Alert, Anchor, Group, Paper, Stack, Text } from "@mantine/core";
+import { Alert, Anchor, Group, Paper, Stack, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { createColumnHelper } from "@tanstack/react-table";
 import { EGRESS_CSV, egressBudgetsQuery, egressQuery } from "../../../api/egress";
@@ -7,7 +7,6 @@ import { Chart } from "../../../components/Chart";
 import { CommandLine } from "../../../components/Copyable";
 import { DataTable } from "../../../components/DataTable";
 import { Loaded } from "../../../components/Loaded";
-import { Section } from "../../../components/Section";
 import { formatBytes } from "../../../lib/quantity";
 import { BudgetButton, whoseBudget } from "./BudgetForms";
 import { type EgressSum, egressByDay, egressSums } from "./egressSums";
@@ -26,25 +25,25 @@ export function EgressSection() {
   const result = useQuery(egressQuery);
   const budgets = useQuery(egressBudgetsQuery).data?.items ?? [];
   return (
-    <Section
-      title="Egress this month"
-      bare
-      actions={
-        <>
+    <section aria-label="Egress this month">
+      <Group justify="space-between" mb="xs" gap="xs">
+        <Title order={2} size="h4">
+          Egress this month
+        </Title>
+        <Group gap="xs">
           <Anchor href={EGRESS_CSV} size="sm" download>
             Download CSV
           </Anchor>
           <BudgetButton />
-        </>
-      }
-    >
+        </Group>
+      </Group>
       <Stack gap="sm">
         {budgets.map((budget) => (
           <BudgetWords key={budget.project ?? ""} budget={budget} />
         ))}
         <Loaded result={result}>{(report) => <Report report={report} />}</Loaded>
       </Stack>
-    </Section>
+    </section>
   );
 }
 

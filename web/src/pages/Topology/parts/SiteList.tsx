@@ -32,22 +32,21 @@ export function SiteList({ topology }: { topology: Topology }) {
               {computes.map((item) => (
                 <ComputeWords key={item.name} item={item} />
               ))}
-              {volumes.length > 0 && <SiteAddress site={site} />}
-              {volumes.length + computes.length > 0 && <SiteLake site={site} />}
-              {computes.length > 0 && <SitePlacements site={site} />}
-              {volumes.length + computes.length > 0 && (
-                <Group gap="xs">
-                  <Text size="sm" c="dimmed">
-                    {site.limit ? `Fills are limited to ${site.limit.text}` : "Fills have no limit"}
-                  </Text>
-                  <LimitButton of={{ site: site.name }} limit={site.limit} />
-                </Group>
-              )}
               {volumes.length + computes.length === 0 && (
                 <Text size="sm" c="dimmed">
                   No volumes or computes yet.
                 </Text>
               )}
+              {/* Also of a site where nothing stands yet: what is set there holds for what comes. */}
+              <SiteAddress site={site} />
+              <SiteLake site={site} />
+              <SitePlacements site={site} />
+              <Group gap="xs">
+                <Text size="sm" c="dimmed">
+                  {site.limit ? `Fills are limited to ${site.limit.text}` : "Fills have no limit"}
+                </Text>
+                <LimitButton of={{ site: site.name }} limit={site.limit} />
+              </Group>
             </Stack>
           </Paper>
         );
