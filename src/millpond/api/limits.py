@@ -12,6 +12,7 @@ from millpond.errors import TooLarge
 from millpond.model.quantity import format_bytes
 from millpond.settings import Settings
 
+ENDPOINT_BODY = 256 << 20
 _LOG_CHUNK = 8 << 20
 _REQUEST_LOG = 64 << 20
 _ARTIFACT = 64 << 30
@@ -31,6 +32,7 @@ class BodyLimit:
             (re.compile(r"/api/v1/projects/[^/]+/datasets/[^/]+/edits"), settings.max_digests_bytes),
             (re.compile(r"/api/v1/projects/[^/]+/runs/[^/]+/artifacts"), settings.max_digests_bytes),
             (re.compile(r"/api/v1/projects/[^/]+/runs/[^/]+/artifacts/.+"), settings.max_object_bytes),
+            (re.compile(r"/api/v1/projects/[^/]+/endpoints/[^/]+/v2(/.*)?"), ENDPOINT_BODY),
             # A flow may bring its code.
             (re.compile(r"/api/v1/projects/[^/]+/flows(/[^/]+|:validate)"), settings.max_object_bytes),
             (re.compile(r"/api/v1/placements/[^/]+/log"), _LOG_CHUNK),

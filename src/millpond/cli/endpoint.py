@@ -9,7 +9,7 @@ import typer
 
 from millpond.cli import endpoint_changes, endpoint_monitoring, endpoint_token
 from millpond.cli.command import command
-from millpond.cli.endpoint_arguments import EndpointName, asked_document, read_asked, show_endpoint
+from millpond.cli.endpoint_arguments import EndpointName, asked_document, read_asked, say_state, show_endpoint
 from millpond.cli.output import Column
 from millpond.cli.session import Session
 from millpond.client import endpoints as calls
@@ -68,7 +68,7 @@ def create(
     made = calls.create_endpoint(mill.api, mill.project, asked, unchecked=unchecked)
     mill.out.note(f"Endpoint {made.name} created. See: mill endpoint show {made.name}")
     if wait:
-        made = calls.wait_until_ready(mill.api, mill.project, made.name, changed=lambda one: _say(mill, one))
+        made = calls.wait_until_ready(mill.api, mill.project, made.name, changed=lambda one: say_state(mill, one))
     show_endpoint(mill, made)
 
 
@@ -221,7 +221,3 @@ def _show_replicas(mill: Session, found: Endpoint) -> None:
 
 def _share(version: Any) -> str:
     return f"{version.model}@{version.version}:{version.weight}"
-
-
-def _say(mill: Session, endpoint: Endpoint) -> None:
-    mill.out.note(f"{endpoint.state.value}: {' '.join(endpoint.reasons)}")

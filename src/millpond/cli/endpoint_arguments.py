@@ -52,6 +52,11 @@ def asked_document(
     return new_document(name, model, sites=dict.fromkeys(site, entry) if site else None, **more)
 
 
+def say_state(mill: Session, endpoint: Endpoint) -> None:
+    """A line about the state of an endpoint, while a command waits."""
+    mill.out.note(f"{endpoint.state.value}: {' '.join(endpoint.reasons)}")
+
+
 def show_endpoint(mill: Session, found: Endpoint) -> None:
     shares = ", ".join(f"{one.model}@{one.version} {one.weight}%" for one in found.versions)
     mill.out.shape(

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from millpond.cli.command import command
-from millpond.cli.endpoint_arguments import EndpointName, read_asked, show_endpoint
+from millpond.cli.endpoint_arguments import EndpointName, read_asked, say_state, show_endpoint
 from millpond.cli.session import Session
 from millpond.client import endpoints as calls
 from millpond.errors import BadRequest
@@ -144,5 +144,5 @@ def _changed(
 def _told(mill: Session, after: Endpoint, done: str, *, wait: bool) -> None:
     mill.out.note(f"Endpoint {after.name} {done}: revision {after.revision}.")
     if wait:
-        after = calls.wait_until_ready(mill.api, mill.project, after.name)
+        after = calls.wait_until_ready(mill.api, mill.project, after.name, changed=lambda one: say_state(mill, one))
     show_endpoint(mill, after)

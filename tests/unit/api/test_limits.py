@@ -26,6 +26,10 @@ def a_router() -> APIRouter:
     async def put_artifact(request: Request) -> int:
         return sum([len(part) async for part in request.stream()])
 
+    @router.post("/projects/{project}/endpoints/{endpoint}/v2/{path:path}", dependencies=[PUBLIC])
+    async def infer(request: Request) -> int:
+        return sum([len(part) async for part in request.stream()])
+
     return router
 
 
@@ -57,6 +61,11 @@ def test_artifacts_may_be_larger(server: RunningServer) -> None:
     path = "/projects/p/runs/r/artifacts/a/b"
     assert server.client().put(path, content=pieces(3 * MIB)).json() == 3 * MIB
     assert is_refused(server.client().put(path, content=pieces(65 * MIB)))
+
+
+def test_tensors_through_the_server_may_be_larger(server: RunningServer) -> None:
+    path = "/projects/p/endpoints/xray/v2/models/xray/infer"
+    assert server.client().post(path, content=pieces(3 * MIB)).json() == 3 * MIB
 
 
 def test_small_bodies_pass(server: RunningServer) -> None:

@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from millpond.api.access import DepsOf, EndpointUse
+from millpond.api.limits import ENDPOINT_BODY
 from millpond.api.ports.pipe import Pipe, open_pipe
 from millpond.errors import BadRequest, TooLarge, Unavailable
 from millpond.services.deps import Deps
@@ -22,7 +23,6 @@ from millpond.services.endpoints.reaching import RouterPlace
 
 router = APIRouter(tags=["endpoints"])
 
-MAX_BODY_BYTES = 256 << 20
 _ANSWER_SECONDS = 330.0
 _TYPES = ("application/json", "application/octet-stream")
 _SENT = (b"content-type", b"content-encoding", b"accept-encoding", b"inference-header-content-length")
@@ -79,9 +79,9 @@ async def _body(request: Request) -> bytes:
     found = bytearray()
     async for part in request.stream():
         found += part
-        if len(found) > MAX_BODY_BYTES:
+        if len(found) > ENDPOINT_BODY:
             raise TooLarge(
-                f"A request through the server has at most {MAX_BODY_BYTES >> 20} MB.",
+                f"A request through the server has at most {ENDPOINT_BODY >> 20} MB.",
                 hint="Ask the router at the site itself: mill endpoint show",
             )
     return bytes(found)
@@ -115,7 +115,7 @@ async def _answer(pipe: Pipe, job: h11.Connection) -> Response:
             head = event
         elif isinstance(event, h11.Data):
             content += event.data
-            if len(content) > MAX_BODY_BYTES:
+            if len(content) > ENDPOINT_BODY:
                 raise TooLarge("The answer is too large to pass through the server.")
         elif isinstance(event, h11.EndOfMessage) and head is not None:
             return _guarded(head, bytes(content))

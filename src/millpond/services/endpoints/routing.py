@@ -42,6 +42,8 @@ class RoutersStanding:
     stats: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
     # Where each is, or is to be, by the names of sites; None while it is placed nowhere.
     computes: Mapping[str, str | None] = field(default_factory=dict)
+    # Jobs of those that failed and are tried again.
+    failing: tuple[Job, ...] = ()
 
 
 _Place = tuple[str, EndpointPorts]
@@ -90,7 +92,7 @@ def standing(tx: Connection, endpoint: Endpoint, site_ids: Collection[str]) -> R
     }
     known = jobs.by_ids(tx, {one.job_id for one in mine.values() if one.job_id})
     told = replicas.reports(tx, {job.status.placement_id or "" for job in known.values()})
-    waiting, problems = len(site_ids) - len(mine), []
+    waiting, problems, failing = len(site_ids) - len(mine), [], []
     stats: dict[str, Mapping[str, Any] | None] = {}
     for router in mine.values():
         job = known.get(router.job_id or "")
@@ -101,9 +103,11 @@ def standing(tx: Connection, endpoint: Endpoint, site_ids: Collection[str]) -> R
         waiting += 1
         failed = failure_of(job) if job else None
         problems += [router.problem] if router.problem else []
-        problems += [f"Router at {router.site}: {failed}"] if failed else []
+        if job is not None and failed:
+            failing.append(job)
+            problems.append(f"Router at {router.site}: {failed}")
     computes = {one.site: job.status.compute for one in mine.values() if (job := known.get(one.job_id or ""))}
-    return RoutersStanding(waiting, tuple(problems), stats, computes)
+    return RoutersStanding(waiting, tuple(problems), stats, computes, tuple(failing))
 
 
 def _make(deps: Deps, project: Project, site: Site, ports: EndpointPorts) -> Router | None:

@@ -6,14 +6,23 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from millpond.db import endpoints as rows
+from millpond.db import jobs, sites
 from millpond.decide.drift import DriftLevel
+from millpond.decide.endpoints.changes import sites_of
+from millpond.decide.endpoints.last_words import last_words
 from millpond.model.endpoint import Endpoint, EndpointState, ReplicaState, Rollout
+from millpond.model.job import Job
 from millpond.model.people import Project
 from millpond.model.quantity import format_count, format_seconds
 from millpond.services.deps import Deps
+from millpond.services.endpoints import routing
 from millpond.services.endpoints.endpoints import find
 from millpond.services.endpoints.seen_drift import newest_drift
 from millpond.services.endpoints.views import views
+from millpond.services.runs import logs
+
+# Enough for the end of a traceback.
+_LOG_END = 16 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +37,8 @@ def why(deps: Deps, project: Project, written: str) -> EndpointWhy:
         view = views(tx, [endpoint], deps.clock.now())[0]
         newest = rows.get_revision(tx, endpoint.id, endpoint.number)
         drift = newest_drift(tx, endpoint)
+        routers = routing.standing(tx, endpoint, {site.id for site, _ in sites_of(endpoint.spec, sites.all_of(tx))})
+        known = jobs.by_ids(tx, {one.replica.job_id for one in view.replicas if one.replica.problem})
     reasons = list(endpoint.reasons)
     for site, count in sorted(endpoint.wanted.items()):
         said = endpoint.scale_reasons.get(site)
@@ -42,7 +53,17 @@ def why(deps: Deps, project: Project, written: str) -> EndpointWhy:
         reasons.append(f"Revision {newest.number} ({done}) by {newest.created_by}{because}")
     waiting = [one for one in view.replicas if one.replica.state is not ReplicaState.READY and one.reason]
     reasons += [f"Replica {one.job_name} is {one.replica.state.value}: {one.reason}" for one in waiting]
+    reasons += [said for job in (*routers.failing, *known.values()) if (said := _last_words(deps, job))]
     return EndpointWhy(endpoint.state, tuple(dict.fromkeys(reasons)))
+
+
+def _last_words(deps: Deps, job: Job) -> str | None:
+    """What it wrote before it failed. An attempt that has just begun has written nothing of that yet."""
+    for attempt in reversed(logs.attempts(deps, job)[-2:]):
+        end = logs.read(deps, job, -_LOG_END, _LOG_END, attempt.number).data
+        if said := last_words(end.decode(errors="replace")):
+            return f"{job.name} wrote: {said}"
+    return None
 
 
 def _rollout(endpoint: Endpoint, rollout: Rollout, now: datetime) -> list[str]:

@@ -15,8 +15,10 @@ from millpond.model.job_spec import JobKind
 from millpond.services.caches.fills import reports as cache_reports
 from millpond.services.computes import compute_care
 from millpond.services.endpoints import endpoints, rounds
+from millpond.services.endpoints.why import why
 from millpond.services.jobs.job_data import look_after
 from millpond.services.jobs.placements import FOREVER_SECONDS
+from millpond.services.runs import logs
 from millpond.wire.desired import Desired, DesiredPlacement
 from millpond.wire.observed import FillSeen, PlacementSeen, ServiceSeen
 from tests.unit.services.endpoints.test_endpoints import asked, create
@@ -175,6 +177,8 @@ def test_a_replica_that_fails_is_tried_again_and_leaves_the_router(serving: Serv
     serving.turn(3)
     replica = next(job for job in serving.jobs() if job.spec.service and job.spec.service.role == "replica")
     placement = replica.status.placement_id or ""
+    written = b"2026-11-18 14:46:15,189 ERROR cannot load model 'chest' version 1: no ONNX file\n"
+    logs.append(serving.world.deps, serving.world.agent.actor, placement, 0, written)
     serving.ended[placement] = PlacementSeen(id=placement, state="finished", exit_code=1)
     serving.sync()
     rounds.advance_all(serving.world.deps, serving.world.clock.now())
@@ -182,6 +186,8 @@ def test_a_replica_that_fails_is_tried_again_and_leaves_the_router(serving: Serv
     assert serving.config()["endpoints"][0]["replicas"] == []
     assert serving.state is EndpointState.FAILING
     assert "exit code 1" in " ".join(endpoints.get(serving.world.deps, serving.world.project, "xray").endpoint.reasons)
+    said = why(serving.world.deps, serving.world.project, "xray").reasons
+    assert said[-1] == f"{replica.name} wrote: cannot load model 'chest' version 1: no ONNX file"
     serving.turn(4)
     assert serving.versions() == [(1, "ready")] and len(serving.replicas()) == 1
 
