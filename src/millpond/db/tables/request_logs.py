@@ -1,4 +1,4 @@
-"""What routers tell of requests: files of their logs, and samples of their counts (docs/design/026)."""
+"""What routers tell of requests: files of their logs, and samples of their counts (docs/design/023)."""
 
 from __future__ import annotations
 

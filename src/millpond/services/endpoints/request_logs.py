@@ -1,7 +1,7 @@
 """Request logs: files of routers, kept when they come and committed to the dataset of each endpoint from time to time.
 
 Nothing is lost or doubled: a file is known by the digest of its content, and has a path of its own in the commit. An
-agent that sends it again, or a server that was killed between commit and note, changes nothing (docs/design/026).
+agent that sends it again, or a server that was killed between commit and note, changes nothing (docs/design/023).
 """
 
 from __future__ import annotations
