@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useSession } from "../../../api/session";
 import type { Site } from "../../../api/shapes";
-import { siteQuery, useChangeSite } from "../../../api/topology";
+import { lakeReplicasQuery, siteQuery, useChangeSite } from "../../../api/topology";
 import { CommandLine } from "../../../components/Copyable";
 import { ErrorNotice } from "../../../components/ErrorNotice";
 import { shellQuote } from "../../../lib/names";
@@ -13,6 +13,7 @@ import { shellQuote } from "../../../lib/names";
 export function SiteLake({ site }: { site: Site }) {
   const [opened, dialog] = useDisclosure(false);
   const isAdmin = useSession()?.user.is_admin;
+  const hasReplica = useQuery(lakeReplicasQuery).data?.items.some(({ sites }) => sites.includes(site.name));
   return (
     <div>
       <Group gap="xs">
@@ -32,7 +33,7 @@ export function SiteLake({ site }: { site: Site }) {
           </Button>
         )}
       </Group>
-      {site.lake_endpoint && <StoreProblems site={site.name} />}
+      {(site.lake_endpoint || hasReplica) && <StoreProblems site={site.name} />}
       {opened && <EndpointForm site={site} onClose={dialog.close} />}
     </div>
   );
@@ -44,7 +45,7 @@ function StoreProblems({ site }: { site: string }) {
   const wrong = stores.filter((store) => store.problem);
   if (wrong.length === 0) return null;
   return (
-    <List size="sm" spacing={2} c="red">
+    <List size="sm" spacing={2} c="red" style={{ overflowWrap: "anywhere" }}>
       {wrong.map((store) => (
         <List.Item key={store.id}>{store.problem}</List.Item>
       ))}
