@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from millpond.decide.endpoints.changes import versions_at
+from millpond.decide.endpoints.changes import entry_of, versions_at
 from millpond.decide.endpoints.weights import Version, served_weights
 from millpond.model.endpoint import Endpoint, EndpointSite, Replica, ReplicaState, Router
 
@@ -43,6 +43,17 @@ def router_config(project: str, router: Router, routed: Sequence[RoutedEndpoint]
         "revoked": sorted(rules.revoked),
         "endpoints": [_endpoint(one) for one in sorted(routed, key=lambda one: one.endpoint.name)],
     }
+
+
+def has_taken(router: Router, stats: Mapping[str, Any], endpoint: Endpoint) -> bool:
+    """Whether the router, as it told last, gives the endpoint's versions the shares they should have."""
+    site = entry_of(endpoint.spec, router.site)
+    told = next((one for one in router.config.get("endpoints", ()) if one["id"] == endpoint.id), None)
+    if site is None or told is None:
+        return False
+    asked = {(one.name, one.number): one.weight for one in versions_at(endpoint, site) if one.weight}
+    given = {(one["model"], one["version"]): one["weight"] for one in told["versions"] if one["weight"]}
+    return asked == given and stats.get("revision", router.config_number) >= router.config_number
 
 
 def _endpoint(one: RoutedEndpoint) -> dict[str, Any]:

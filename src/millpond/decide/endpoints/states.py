@@ -42,9 +42,11 @@ def state_of(
     here: Sequence[Replica],
     refused: Sequence[str],
     routers_waiting: int = 0,
+    routers_behind: int = 0,
 ) -> tuple[EndpointState, tuple[str, ...]]:
     """State and reasons. `wanted` are kinds of replicas by site, `refused` why replicas or routers could not be
-    started, `routers_waiting` how many sites have no router yet that takes requests."""
+    started, `routers_waiting` how many sites have no router yet that takes requests,
+    `routers_behind` how many go by older shares: a change is over when none does."""
     living = [one for one in here if one.state is not ReplicaState.ENDED]
     if endpoint.deleted_at is not None:
         return EndpointState.DELETING, (f"{format_count(len(living), 'replica')} left to stop.",)
@@ -61,6 +63,8 @@ def state_of(
     if not answering:
         return (EndpointState.FAILING if problems else EndpointState.STARTING), (counts, *problems)
     if ready >= total and len(living) == total:
+        if routers_behind and endpoint.state is not EndpointState.READY:
+            return EndpointState.UPDATING, (counts, f"{format_count(routers_behind, 'router')} still to be told.")
         return EndpointState.READY, (counts,)
     if problems:
         return EndpointState.DEGRADED, (counts, *problems)

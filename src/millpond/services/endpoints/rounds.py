@@ -92,7 +92,7 @@ def advance(deps: Deps, project: Project, endpoint: Endpoint, now: datetime) -> 
         endpoint = _write(deps, adjusted, before, seen, now)
     stopping.stop_drained(deps, project, seen, now - DRAIN_NOTICE)
     endpoint, refused = _start(deps, project, endpoint, starts, routers.computes)
-    state, reasons = state_of(endpoint, wanted, seen, [*routers.problems, *refused], routers.waiting)
+    state, reasons = state_of(endpoint, wanted, seen, [*routers.problems, *refused], routers.waiting, routers.behind)
     _write_state(deps, endpoint, state, reasons)
     if endpoint.deleted_at is not None and all(one.state is ReplicaState.ENDED for one in seen):
         _remove(deps, endpoint)

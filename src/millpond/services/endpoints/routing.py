@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 
 from millpond.db import endpoint_tokens, endpoints, jobs, replicas, sites
 from millpond.decide.endpoints.changes import sites_of
-from millpond.decide.endpoints.config import RoutedEndpoint, TokenRules, router_config
+from millpond.decide.endpoints.config import RoutedEndpoint, TokenRules, has_taken, router_config
 from millpond.decide.endpoints.replicas import ReplicaKind
 from millpond.decide.endpoints.states import failure_of
 from millpond.decide.endpoints.weights import Version
@@ -44,6 +44,8 @@ class RoutersStanding:
     computes: Mapping[str, str | None] = field(default_factory=dict)
     # Jobs of those that failed and are tried again.
     failing: tuple[Job, ...] = ()
+    # How many go by an older configuration than the endpoint asks for.
+    behind: int = 0
 
 
 _Place = tuple[str, EndpointPorts]
@@ -92,13 +94,14 @@ def standing(tx: Connection, endpoint: Endpoint, site_ids: Collection[str]) -> R
     }
     known = jobs.by_ids(tx, {one.job_id for one in mine.values() if one.job_id})
     told = replicas.reports(tx, {job.status.placement_id or "" for job in known.values()})
-    waiting, problems, failing = len(site_ids) - len(mine), [], []
+    waiting, problems, failing, behind = len(site_ids) - len(mine), [], [], 0
     stats: dict[str, Mapping[str, Any] | None] = {}
     for router in mine.values():
         job = known.get(router.job_id or "")
         report = told.get(job.status.placement_id or "") if job else None
         if job is not None and job.status.state is JobState.RUNNING and report is not None and report.stats is not None:
             stats[router.site] = report.stats
+            behind += not has_taken(router, report.stats, endpoint)
             continue
         waiting += 1
         failed = failure_of(job) if job else None
@@ -107,7 +110,7 @@ def standing(tx: Connection, endpoint: Endpoint, site_ids: Collection[str]) -> R
             failing.append(job)
             problems.append(f"Router at {router.site}: {failed}")
     computes = {one.site: job.status.compute for one in mine.values() if (job := known.get(one.job_id or ""))}
-    return RoutersStanding(waiting, tuple(problems), stats, computes, tuple(failing))
+    return RoutersStanding(waiting, tuple(problems), stats, computes, tuple(failing), behind)
 
 
 def _make(deps: Deps, project: Project, site: Site, ports: EndpointPorts) -> Router | None:

@@ -33,6 +33,8 @@ class Serving:
         self.broken: set[str] = set()
         self.wanted: list[DesiredPlacement] = []
         self.ended: dict[str, PlacementSeen] = {}
+        # The number of the configuration that routers say they go by, where they do.
+        self.taken: dict[str, int] = {}
 
     def turn(self, times: int = 1) -> None:
         self.sync()
@@ -62,7 +64,9 @@ class Serving:
         service = placement.spec.service
         assert service is not None and placement.service is not None
         if service.role == "router":
-            return PlacementSeen(id=placement.id, state="running", service=ServiceSeen(stats={"endpoints": []}))
+            return PlacementSeen(
+                id=placement.id, state="running", service=ServiceSeen(stats={"endpoints": [], **self.taken})
+            )
         ready = None if service.model in self.broken else {"http": f"unix:/s/{placement.id}", "load_s": 0.5}
         return PlacementSeen(id=placement.id, state="running", service=ServiceSeen(ready=ready))
 
@@ -160,6 +164,18 @@ def test_a_canary_and_its_share(serving: Serving) -> None:
     endpoints.roll_back(deps, maria, project, "xray")
     serving.turn(6)
     assert serving.versions() == [(1, "ready")] and serving.shares() == {1: 100}
+
+
+def test_a_change_is_over_when_the_router_goes_by_it(serving: Serving) -> None:
+    serving.turn(3)
+    serving.taken = {"revision": 0}
+    deps, maria, project = serving.world.deps, serving.world.maria, serving.world.project
+    endpoints.canary(deps, maria, project, "xray", model="chest@2", weight=5, unchecked=True)
+    serving.turn(4)
+    assert serving.versions() == [(1, "ready"), (2, "ready")] and serving.state is EndpointState.UPDATING
+    serving.taken = {"revision": serving.config()["revision"]}
+    serving.turn()
+    assert serving.state is EndpointState.READY
 
 
 def test_more_replicas_and_fewer(serving: Serving) -> None:
