@@ -17,6 +17,7 @@ from millpond.api.access import requirements_of
 from millpond.api.cache_metrics import CacheCollector
 from millpond.api.characters import whole_characters
 from millpond.api.egress_metrics import EgressCollector
+from millpond.api.endpoint_metrics import EndpointCollector
 from millpond.api.limits import BodyLimit
 from millpond.api.mlflow.server import router as mlflow_router
 from millpond.api.replica_metrics import ReplicaCollector
@@ -164,6 +165,7 @@ def create_app(deps: Deps, hub: EventHub, *, routers: Sequence[APIRouter] = ROUT
     registry.register(ReplicaCollector(deps))
     registry.register(ShareCollector(deps))
     registry.register(EgressCollector(deps))
+    registry.register(EndpointCollector(deps))
     _check_routes(routers)
     for router in routers:
         app.include_router(router, prefix=PREFIX, dependencies=[Depends(whole_characters)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -34,6 +34,22 @@ def since(tx: Connection, endpoint_id: str, begin: datetime) -> Sequence[StoredS
     mine = endpoint_sample.c.endpoint_id == endpoint_id, endpoint_sample.c.at >= begin
     rows = tx.execute(select(endpoint_sample).where(*mine).order_by(endpoint_sample.c.at))
     return [StoredSample(row.placement_id, row.at, row.stats) for row in rows]
+
+
+def of_routers(
+    tx: Connection, endpoint_ids: Collection[str], placement_ids: Collection[str], begin: datetime
+) -> Mapping[tuple[str, str], Sequence[StoredSample]]:
+    """From then on, oldest first, by endpoint and placement."""
+    chosen = (
+        endpoint_sample.c.endpoint_id.in_(endpoint_ids),
+        endpoint_sample.c.placement_id.in_(placement_ids),
+        endpoint_sample.c.at >= begin,
+    )
+    found: dict[tuple[str, str], list[StoredSample]] = {}
+    for row in tx.execute(select(endpoint_sample).where(*chosen).order_by(endpoint_sample.c.at)):
+        sample = StoredSample(row.placement_id, row.at, row.stats)
+        found.setdefault((row.endpoint_id, row.placement_id), []).append(sample)
+    return found
 
 
 def forget(tx: Connection, before: datetime) -> None:

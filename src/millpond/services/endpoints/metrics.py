@@ -19,7 +19,7 @@ SAMPLE_SECONDS = 15
 MOST_POINTS = 1000
 _KEPT = timedelta(days=14)
 # A router that says nothing for so long is gone, or its agent is away: it is sampled again when it tells of itself.
-_FRESH = timedelta(seconds=3 * SAMPLE_SECONDS)
+FRESH = timedelta(seconds=3 * SAMPLE_SECONDS)
 
 
 def sample_all(deps: Deps, now: datetime) -> int:
@@ -29,7 +29,7 @@ def sample_all(deps: Deps, now: datetime) -> int:
         routers = replicas.routers(tx)
         known = jobs.by_ids(tx, {one.job_id for one in routers if one.job_id})
         placed = {job.status.placement_id: job.project_id for job in known.values() if job.status.placement_id}
-        told = {key: one for key, one in replicas.reports(tx, placed.keys()).items() if one.at >= now - _FRESH}
+        told = {key: one for key, one in replicas.reports(tx, placed.keys()).items() if one.at >= now - FRESH}
         living = endpoints.all_of(tx) if told else ()
     found: dict[str, list[StoredSample]] = {}
     for placement_id, report in told.items():
@@ -58,7 +58,7 @@ def metrics(
             raise access.not_found("endpoint", written)
         # One step earlier, to know what had been counted when it begins.
         stored = endpoint_samples.since(tx, endpoint.id, begin - timedelta(seconds=4 * SAMPLE_SECONDS))
-    return step, history(_samples(endpoint, stored), begin=begin, step_seconds=step)
+    return step, history(count_samples(endpoint, stored), begin=begin, step_seconds=step)
 
 
 def _part(stats: Mapping[str, Any] | None, endpoint_id: str) -> dict[str, Any] | None:
@@ -69,7 +69,8 @@ def _part(stats: Mapping[str, Any] | None, endpoint_id: str) -> dict[str, Any] |
     return {**{key: stats.get(key) for key in ("since", "started", "bounds_s")}, "endpoints": mine}
 
 
-def _samples(endpoint: Endpoint, stored: Sequence[StoredSample]) -> list[CountSample]:
+def count_samples(endpoint: Endpoint, stored: Sequence[StoredSample]) -> list[CountSample]:
+    """In the same order, without those that cannot be used."""
     found = []
     for one in stored:
         counts, started = counts_of(one.stats, endpoint.id), one.stats.get("started")

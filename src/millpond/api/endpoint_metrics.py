@@ -1,0 +1,72 @@
+"""Prometheus numbers of endpoints, read at each scrape. Projects, endpoints and models appear by id only: names are not
+for everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from millpond.services.deps import Deps
+from millpond.services.endpoints.series import EndpointSeries, VersionSeries, series
+
+_LABELS = ["project_id", "endpoint_id", "site", "router_id"]
+_OF_VERSION = [*_LABELS, "model_id", "version"]
+_COUNTERS: tuple[tuple[str, str, Callable[[VersionSeries], float]], ...] = (
+    ("requests", "Requests that a version answered since its router started.", lambda one: one.counts.requests),
+    ("errors", "Of those, answers of status 5xx.", lambda one: one.counts.errors),
+)
+_GAUGES: tuple[tuple[str, str, Callable[[VersionSeries], float]], ...] = (
+    ("outstanding", "Requests that a version works on.", lambda one: one.newest.outstanding),
+    ("replicas_ready", "Replicas of a version that take requests.", lambda one: one.newest.replicas),
+)
+_QUANTILES: tuple[tuple[str, Callable[[VersionSeries], float | None]], ...] = (
+    ("0.5", lambda one: one.newest.p50_ms),
+    ("0.95", lambda one: one.newest.p95_ms),
+    ("0.99", lambda one: one.newest.p99_ms),
+)
+
+
+class EndpointCollector(Collector):
+    """Keeps nothing."""
+
+    def __init__(self, deps: Deps) -> None:
+        self._deps = deps
+
+    def collect(self) -> Iterator[Metric]:
+        found = series(self._deps)
+        rows = [(_labels(one, version), version) for one in found for version in one.versions]
+        for name, text, value in _COUNTERS:
+            counter = CounterMetricFamily(f"millpond_endpoint_{name}", text, labels=_OF_VERSION)
+            for labels, version in rows:
+                counter.add_metric(labels, value(version))
+            yield counter
+        for name, text, value in _GAUGES:
+            gauge = GaugeMetricFamily(f"millpond_endpoint_{name}", text, labels=_OF_VERSION)
+            for labels, version in rows:
+                gauge.add_metric(labels, value(version))
+            yield gauge
+        yield _latency(rows)
+        held = GaugeMetricFamily("millpond_endpoint_held", "Requests that wait for a replica.", labels=_LABELS)
+        for one in found:
+            held.add_metric(_labels(one), one.held)
+        yield held
+
+
+def _latency(rows: list[tuple[list[str], VersionSeries]]) -> Metric:
+    gauge = GaugeMetricFamily(
+        "millpond_endpoint_latency_seconds",
+        "Within which a part of the newest answers came; absent while there are none.",
+        labels=[*_OF_VERSION, "quantile"],
+    )
+    for labels, version in rows:
+        for quantile, value in _QUANTILES:
+            if (milliseconds := value(version)) is not None:
+                gauge.add_metric([*labels, quantile], milliseconds / 1000)
+    return gauge
+
+
+def _labels(one: EndpointSeries, version: VersionSeries | None = None) -> list[str]:
+    place = [one.endpoint.project_id, one.endpoint.id, one.router.site, one.router.id]
+    return place if version is None else [*place, version.model_id, version.number]
