@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import platform
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import httpx
 from pydantic import BaseModel, ValidationError
@@ -29,6 +30,9 @@ ANSWER_SECONDS = 15.0
 # Requests with logs and usage under way. Hundreds of jobs have some at any moment, and what many of them would wait for
 # is this process itself: queues of connections cost more with every request in them.
 SHIPPING_AT_ONCE = 8
+_PACED_BYTES = 16 << 10
+
+Pace = Callable[[int], Awaitable[None]]
 
 
 class Server:
@@ -71,10 +75,17 @@ class Server:
         async with self._turns:
             await self._send(self._shipping, "POST", f"/placements/{placement}/usage", body=batch)
 
-    async def post_request_log(self, placement: str, content: bytes) -> None:
-        """A file of a router's request log; the server keeps it once, however often it is sent."""
+    async def post_request_log(self, placement: str, content: bytes, *, pace: Pace | None = None) -> None:
+        """A file of a router's request log; the server keeps it once, however often it is sent.
+
+        `pace` waits until so many bytes may go. One that is paced takes long, and so nobody's turn.
+        """
+        path = f"/placements/{placement}/request-log"
+        if pace is not None:
+            await self._send(self._shipping, "POST", path, body=content, pace=pace)
+            return
         async with self._turns:
-            await self._send(self._shipping, "POST", f"/placements/{placement}/request-log", body=content)
+            await self._send(self._shipping, "POST", path, body=content)
 
     async def close(self) -> None:
         await self._exchange.aclose()
@@ -106,6 +117,7 @@ class Server:
         body: BaseModel | bytes,
         params: dict[str, int] | None = None,
         timeout: httpx.Timeout | None = None,
+        pace: Pace | None = None,
     ) -> httpx.Response:
         content = body if isinstance(body, bytes) else _json(body)
         kind = "application/octet-stream" if isinstance(body, bytes) else "application/json"
@@ -113,9 +125,9 @@ class Server:
             response = await client.request(
                 method,
                 path,
-                content=content,
+                content=content if pace is None else _paced(content, pace),
                 params=params,
-                headers={"Content-Type": kind},
+                headers={"Content-Type": kind, "Content-Length": str(len(content))},
                 timeout=timeout or httpx.USE_CLIENT_DEFAULT,
             )
         except httpx.HTTPError as error:
@@ -126,6 +138,13 @@ class Server:
         raise problem_of(
             Response(response.status_code, response.reason_phrase, str(response.url), headers, response.content)
         )
+
+
+async def _paced(content: bytes, pace: Pace) -> AsyncIterator[bytes]:
+    for start in range(0, len(content), _PACED_BYTES):
+        part = content[start : start + _PACED_BYTES]
+        await pace(len(part))
+        yield part
 
 
 def _json(body: BaseModel) -> bytes:

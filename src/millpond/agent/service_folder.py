@@ -77,6 +77,11 @@ def seen(directory: Path) -> ServiceSeen:
     return ServiceSeen(ready=_document(directory / SERVICE / READY), stats=_document(directory / SERVICE / STATS))
 
 
+def router_config(directory: Path) -> dict[str, Any]:
+    """What a router was told last; empty for a replica."""
+    return _document(directory / SERVICE / CONFIG) or {}
+
+
 def marks(directory: Path) -> tuple[object, ...]:
     """Differs when there is something new to read."""
     return tuple(_mark(directory / SERVICE / name) for name in (READY, STATS))

@@ -11,6 +11,7 @@ import typer
 from millpond.cli.session import Session
 from millpond.client.endpoints import new_document
 from millpond.client.flows.flow_file import problem_line
+from millpond.decide.endpoints.log_rules import describe_log
 from millpond.decide.endpoints.reader import read_endpoint
 from millpond.errors import BadRequest, Invalid
 from millpond.wire.endpoints import Endpoint
@@ -71,6 +72,7 @@ def show_endpoint(mill: Session, found: Endpoint) -> None:
             ("rollout", f"{found.rollout.canary}: {found.rollout.reason}" if found.rollout else None),
             ("through the server", f"{mill.api.base_url}{found.url}"),
             ("public", "yes" if found.public else "no"),
+            ("request log", describe_log(found.spec.get("log") or {})),
             ("revision", found.revision),
             ("changed", found.changed_at),
             ("by", found.created_by),

@@ -67,6 +67,15 @@ def in_force(limit: RateLimit | None, now: datetime) -> RateInForce:
     return RateInForce(rate, until, zone)
 
 
+def is_between(start: int, end: int, zone: str, at: datetime) -> bool:
+    """Whether a clock on the wall there shows a time from `start` to `end`, in minutes of the day."""
+    local = at.astimezone(ZoneInfo(zone))
+    minute = local.hour * 60 + local.minute
+    if start < end:
+        return start <= minute < end
+    return minute >= start or minute < end
+
+
 def lowest(found: Iterable[RateInForce]) -> RateInForce:
     """The one that counts where several hold at once."""
     limited = [one for one in found if one.bits_per_second is not None]
@@ -111,11 +120,7 @@ def _holds(window: LimitWindow, at: datetime) -> bool:
     """By what a clock on the wall shows there: an hour that comes twice lies in the window twice."""
     if window.start is None or window.end is None:
         return True
-    local = at.astimezone(ZoneInfo(window.zone))
-    minute = local.hour * 60 + local.minute
-    if window.start < window.end:
-        return window.start <= minute < window.end
-    return minute >= window.start or minute < window.end
+    return is_between(window.start, window.end, window.zone, at)
 
 
 def _moments(windows: tuple[LimitWindow, ...], now: datetime) -> list[datetime]:

@@ -14,6 +14,7 @@ MAX_VERSIONS = 20
 # Shares of traffic are whole hundredths.
 ALL_TRAFFIC = 100
 DEFAULT_PORTS = (8000, 8001, 8002)
+DEFAULT_LOG_BYTES = 1 << 30
 
 
 def drift_experiment(endpoint: str) -> str:
@@ -117,6 +118,15 @@ class EndpointAccess:
 
 
 @dataclass(frozen=True, slots=True)
+class LogSending:
+    """When files of a request log leave their site, and how fast: daily between two minutes of the day of `zone`."""
+
+    between: tuple[int, int] | None = None
+    zone: str = "UTC"
+    bits_per_second: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class EndpointLog:
     level: LogLevel = LogLevel.NONE
     sample: float = 1.0
@@ -124,6 +134,10 @@ class EndpointLog:
     # The dataset and branch that the log is committed to.
     to: str | None = None
     every_seconds: int = 600
+    # Of files that wait at the site: the longest time (None: no limit), and the most bytes.
+    keep_seconds: int | None = None
+    max_bytes: int = DEFAULT_LOG_BYTES
+    send: LogSending = LogSending()
 
 
 @dataclass(frozen=True, slots=True)

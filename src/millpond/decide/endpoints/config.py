@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from millpond.decide.endpoints.changes import entry_of, versions_at
+from millpond.decide.endpoints.log_rules import shared_log
 from millpond.decide.endpoints.weights import Version, served_weights
 from millpond.model.endpoint import Endpoint, EndpointSite, Replica, ReplicaState, Router
 
@@ -41,6 +42,7 @@ def router_config(project: str, router: Router, routed: Sequence[RoutedEndpoint]
         "site": router.site,
         "keys": [{"id": key, "ed25519": public} for key, public in sorted(rules.keys.items())],
         "revoked": sorted(rules.revoked),
+        "log": shared_log([one.endpoint.spec.log for one in routed]),
         "endpoints": [_endpoint(one) for one in sorted(routed, key=lambda one: one.endpoint.name)],
     }
 

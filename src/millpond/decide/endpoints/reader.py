@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from millpond.decide.endpoints.log_rules import log_document, read_log_rules
 from millpond.decide.flows.document import read_document
 from millpond.decide.flows.fields import Fields, describe
 from millpond.errors import BadName
@@ -88,6 +89,7 @@ def endpoint_document(spec: EndpointSpec) -> dict[str, Any]:
     found["log"] = {"level": spec.log.level.value, "sample": spec.log.sample, "redact": list(spec.log.redact)}
     if spec.log.to is not None:
         found["log"] |= {"to": spec.log.to, "every": _seconds(spec.log.every_seconds)}
+    found["log"] |= log_document(spec.log)
     found["ports"] = {"http": spec.ports.http, "grpc": spec.ports.grpc, "metrics": spec.ports.metrics}
     found["environment"] = spec.environment.value
     return found
@@ -198,7 +200,7 @@ def _access(fields: Fields) -> EndpointAccess:
 
 
 def _log(fields: Fields) -> EndpointLog:
-    fields.only(("level", "sample", "redact", "to", "every"))
+    fields.only(("level", "sample", "redact", "to", "every", "keep", "max", "send"))
     to = fields.optional_text("to")
     if to is not None:
         fields.parsed(("to",), DatasetRef.parse_commit, to, None)
@@ -209,6 +211,7 @@ def _log(fields: Fields) -> EndpointLog:
         redact=fields.texts("redact"),
         to=to,
         every_seconds=fields.seconds("every", 600),
+        **read_log_rules(fields),
     )
 
 

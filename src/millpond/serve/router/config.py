@@ -96,6 +96,8 @@ class RouterConfig:
     revision: int = 0
     keys: dict[str, bytes] = field(default_factory=dict)
     revoked: frozenset[str] = frozenset()
+    # The most that its request log takes on disk; None: as the command line says.
+    log_bytes: int | None = None
     endpoints: tuple[RoutedEndpoint, ...] = ()
 
 
@@ -109,6 +111,7 @@ def read_config(text: str | bytes) -> RouterConfig:
     if root.text("schema") != SCHEMA:
         raise ConfigError(f"schema: expected {SCHEMA}")
     endpoints = tuple(_endpoint(part) for part in root.parts("endpoints"))
+    log = root.part("log")
     names = [endpoint.name for endpoint in endpoints]
     if doubled := {name for name in names if names.count(name) > 1}:
         raise ConfigError(f"endpoints: {min(doubled)} is there twice")
@@ -118,6 +121,7 @@ def read_config(text: str | bytes) -> RouterConfig:
         revision=root.whole("revision", 0),
         keys={part.text("id"): _public_key(part) for part in root.parts("keys")},
         revoked=frozenset(root.texts("revoked")),
+        log_bytes=log.whole("max_bytes", low=0) if log and log.has("max_bytes") else None,
         endpoints=endpoints,
     )
 

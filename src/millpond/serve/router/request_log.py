@@ -71,6 +71,10 @@ class RequestLog:
             self._waiting.append(entry)
             self._waiting_bytes += entry.weight
 
+    def limit(self, most_bytes: int) -> None:
+        """From now on the log takes at most so much of the disk."""
+        self._most_bytes = most_bytes
+
     def counts(self) -> dict[str, int]:
         return {"rows": self._rows, "dropped": self._dropped, "bytes": self._bytes}
 

@@ -160,6 +160,7 @@ class Router:
             return
         self.reporter.config_error = None
         self.dispatcher.apply(config)
+        self._request_log.limit(self._options.log_bytes if config.log_bytes is None else config.log_bytes)
         log.info("configuration revision=%d endpoints=%d", config.revision, len(config.endpoints))
 
     @property

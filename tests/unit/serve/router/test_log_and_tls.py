@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond.serve.router.config import LogRule, ServedVersion
+from millpond.serve.router.config import LogRule, ServedVersion, read_config
 from millpond.serve.router.log_rows import LogEntry, LoggedBody, body_document, is_sampled
 from millpond.serve.router.request_log import RequestLog
 from tests.unit.serve.router.routed import routed
@@ -76,6 +76,23 @@ def test_the_log_keeps_to_its_room_and_goes_on_when_files_are_taken(tmp_path: Pa
     log._write_waiting()
     assert log.counts()["rows"] == 11
     log._close()
+
+
+def test_another_limit_of_its_room_holds_from_then_on(tmp_path: Path) -> None:
+    log = a_log(tmp_path, most_bytes=1)
+    log.offer(an_entry(1))
+    log._write_waiting()
+    log.limit(1 << 20)
+    log.offer(an_entry(2))
+    log._write_waiting()
+    log._close()
+    assert log.counts()["dropped"] == 1 and ids(tmp_path) == ["0002"]
+
+
+def test_the_configuration_says_how_much_room_the_log_has() -> None:
+    said = {"schema": "millpond.router/1", "project": "p"}
+    assert read_config(json.dumps(said | {"log": {"max_bytes": 5}})).log_bytes == 5
+    assert read_config(json.dumps(said)).log_bytes is None
 
 
 def test_a_disk_that_fails_loses_rows_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

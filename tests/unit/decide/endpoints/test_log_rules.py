@@ -1,0 +1,62 @@
+"""How long a request log waits at its site, and when it leaves: read, written back, shared by endpoints of a router."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+from millpond.decide.endpoints.log_rules import describe_log, rules_of, shared_log
+from millpond.decide.endpoints.reader import endpoint_document, read_endpoint
+from millpond.model.endpoint import DEFAULT_LOG_BYTES, EndpointLog, LogLevel, LogSending
+
+TEXT = """\
+schema: millpond.endpoint/1
+name: e
+versions: [{model: m@1}]
+log: {level: full, keep: 7d, max: 10GB, send: {between: "22:00-06:00", zone: Europe/Berlin, limit: 10Mbit}}
+"""
+NIGHT = LogSending((1320, 360), "Europe/Berlin", 10_000_000)
+
+
+def test_rules_are_read_and_written_back() -> None:
+    spec, problems = read_endpoint(TEXT)
+    assert spec is not None and not problems
+    assert (spec.log.keep_seconds, spec.log.max_bytes, spec.log.send) == (7 * 86_400, 10_000_000_000, NIGHT)
+    document = endpoint_document(spec)
+    again, problems = read_endpoint(json.dumps(document))
+    assert again == spec and not problems
+    said = describe_log(document["log"])
+    assert all(part in said for part in ("full", "7 d", "10.0 GB", "22:00-06:00 Europe/Berlin", "10 Mbit/s"))
+
+
+def test_what_nobody_asked_for_is_not_written() -> None:
+    spec, _ = read_endpoint("schema: millpond.endpoint/1\nname: e\nversions: [{model: m@1}]\nlog: {level: full}\n")
+    assert spec is not None
+    assert endpoint_document(spec)["log"] == {"level": "full", "sample": 1.0, "redact": []}
+    assert describe_log(endpoint_document(spec)["log"]) == "full"
+
+
+def test_a_router_hears_what_its_agent_reads() -> None:
+    log = EndpointLog(LogLevel.FULL, keep_seconds=3600, max_bytes=5 * 10**9, send=NIGHT)
+    shared = shared_log([log, EndpointLog()])
+    rules = rules_of({"log": json.loads(json.dumps(shared))})
+    assert shared["max_bytes"] == 5 * 10**9
+    assert rules.keep_seconds == 3600 and rules.bytes_per_second == 1_250_000
+    assert rules.is_open(datetime(2026, 1, 15, 21, 0, tzinfo=UTC))
+    assert not rules.is_open(datetime(2026, 1, 15, 20, 59, tzinfo=UTC))
+
+
+def test_endpoints_that_share_a_router() -> None:
+    one = EndpointLog(LogLevel.FULL, keep_seconds=3600, send=NIGHT)
+    other = EndpointLog(LogLevel.META, keep_seconds=7200, max_bytes=5 * 10**9, send=LogSending((60, 120), "UTC"))
+    shared = shared_log([one, other])
+    assert (shared["keep_seconds"], shared["max_bytes"], shared["bits_per_second"]) == (3600, 5 * 10**9, 10_000_000)
+    assert [window["start"] for window in shared["windows"]] == [60, 1320]
+    assert shared_log([one, EndpointLog(LogLevel.META)])["windows"] == []
+    assert shared_log([])["max_bytes"] == DEFAULT_LOG_BYTES
+
+
+def test_rules_that_make_no_sense_have_no_say() -> None:
+    for log in (None, 3, {"windows": 3}, {"windows": [{"start": 1}]}, {"keep_seconds": "x"},
+                {"windows": [{"start": 1, "end": 2, "zone": "Nowhere"}]}):  # fmt: skip
+        assert rules_of({"log": log}) == rules_of({})
