@@ -14,6 +14,7 @@ from logging import getLogger
 from sqlalchemy import Connection
 
 from millpond.db import computes, endpoints, jobs, projects, replicas, sites
+from millpond.decide.drift import DriftLevel
 from millpond.decide.endpoints.changes import sites_of
 from millpond.decide.endpoints.replicas import ReplicaKind, plan_replicas
 from millpond.decide.endpoints.states import observed, state_of
@@ -27,6 +28,7 @@ from millpond.model.volume import Site
 from millpond.services.deps import Deps
 from millpond.services.endpoints import acting, adjusting, routing, service_jobs, stopping
 from millpond.services.endpoints.endpoints import announce
+from millpond.services.endpoints.seen_drift import newest_drift
 from millpond.services.endpoints.wanted import Wanted, wanted_kinds
 from millpond.services.jobs import submit
 
@@ -82,6 +84,7 @@ def advance(deps: Deps, project: Project, endpoint: Endpoint, now: datetime) -> 
         told = replicas.reports(tx, {job.status.placement_id or "" for job in known.values()})
         places = sites_of(endpoint.spec, sites.all_of(tx)) if endpoint.deleted_at is None else []
         routers = routing.standing(tx, endpoint, {site.id for site, _ in places})
+        drift = newest_drift(tx, endpoint)
     seen = [_observed(one, known.get(one.job_id), told, now) for one in before]
     adjusted = _adjusted(deps, project, endpoint, places, seen, routers.stats, now)
     if adjusted is None:
@@ -93,7 +96,9 @@ def advance(deps: Deps, project: Project, endpoint: Endpoint, now: datetime) -> 
     stopping.stop_drained(deps, project, seen, now - DRAIN_NOTICE)
     endpoint, refused = _start(deps, project, endpoint, starts, routers.computes)
     state, reasons = state_of(endpoint, wanted, seen, [*routers.problems, *refused], routers.waiting, routers.behind)
-    _write_state(deps, endpoint, state, reasons)
+    # Of some drift only `mill why` tells: that is worth a look, not a word in every list.
+    drifted = (drift.reason,) if drift is not None and drift.level is DriftLevel.MUCH else ()
+    _write_state(deps, endpoint, state, (*reasons, *drifted))
     if endpoint.deleted_at is not None and all(one.state is ReplicaState.ENDED for one in seen):
         _remove(deps, endpoint)
 

@@ -171,3 +171,21 @@ def test_a_canary_whose_answers_drift_is_rolled_back(routed: Routed) -> None:
     assert routed.shares() == {1: 100}
     newest = endpoints.list_revisions(routed.world.deps, routed.world.project, "xray")[0]
     assert newest.action == "rollback" and "Drift is 0.50, above 0.2" in newest.reason
+
+
+def test_an_endpoint_tells_of_much_drift_until_a_newer_comparison_finds_less(routed: Routed) -> None:
+    def told() -> tuple[str, ...]:
+        routed.turn(1)
+        return endpoints.get(routed.world.deps, routed.world.project, "xray").endpoint.reasons
+
+    compare(routed, "all", "much", "0.8")
+    first, drifted = told()
+    assert first == "1 of 1 replica ready." and drifted.startswith("Drift of outputs.y: PSI 0.80 (much), see run")
+    assert routed.state is EndpointState.READY
+    assert why(routed.world.deps, routed.world.project, "xray").reasons.count(drifted) == 1
+    routed.world.clock.advance(1)
+    compare(routed, "1", "none", "0.0")  # of one version: says nothing of all requests
+    assert told() == (first, drifted)
+    routed.world.clock.advance(1)
+    compare(routed, "all", "some", "0.15")
+    assert told() == (first,)
