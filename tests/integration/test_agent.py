@@ -23,6 +23,7 @@ from millpond.agent.outcome import SaveOutputs
 from millpond.agent.spec import Spec
 from millpond.errors import BadRequest, Conflict, Corrupt, MillError, StoreUnavailable, Unavailable
 from millpond.lake.push import push_directory
+from millpond.lake.store_retry import Waiting
 from millpond.lake.transfer import Downloader
 from millpond.testing.agents import FakeServer, a_fill, a_placement, an_input
 from millpond.testing.lake import DirectLake, Thing, read_things, write_things
@@ -95,7 +96,7 @@ class Site:
     def directory(self, placement: DesiredPlacement) -> Path:
         return self.state / "placements" / placement.id
 
-    def _open(self, fill: DesiredFill) -> AbstractContextManager[Downloader]:
+    def _open(self, fill: DesiredFill, waiting: Waiting) -> AbstractContextManager[Downloader]:
         return nullcontext(self.source(fill))
 
     def _keep(self, spec: Spec, directory: Path) -> str | None:

@@ -6,11 +6,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import pytest
-import urllib3
 from sqlalchemy import select
 
 from millpond.blobs.location import open_store
@@ -25,7 +23,7 @@ from millpond.client.working_copy import WorkingCopy, require_working_copy
 from millpond.db.tables.data import pack
 from millpond.errors import BadFormat, Corrupt, Forbidden, MillError, StoreUnavailable
 from millpond.lake import crew, fetch_orders, http, store_retry
-from millpond.lake.range_reader import RangeReader
+from millpond.lake.range_reader import Timeouts
 from millpond.retry import RetryPolicy
 from millpond.services.commits.packs import verify
 from millpond.testing.faults import (
@@ -95,7 +93,7 @@ class Faulty:
 @pytest.fixture
 def faulty(seaweed: Seaweed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Faulty]:
     """With short patience, as the tests' own is."""
-    monkeypatch.setattr(http, "_TIMEOUT", urllib3.Timeout(connect=2.0, read=1.0))
+    monkeypatch.setattr(http, "Timeouts", lambda: Timeouts(connect=2.0, read=1.0))
     monkeypatch.setattr(store_retry, "_LONGEST_ADVICE", 0.1)
     with faulty_proxy(seaweed.endpoint) as proxy:
         store = open_store(replace(seaweed, endpoint=proxy.endpoint).url(tmp_path.name), environment=CREDENTIALS)
@@ -202,7 +200,7 @@ def test_a_key_that_looks_like_an_error_is_none(faulty: Faulty) -> None:
 def test_a_store_that_is_away_for_a_while_is_waited_for(faulty: Faulty, monkeypatch: pytest.MonkeyPatch) -> None:
     """For longer than six tries, as when it is started again."""
     monkeypatch.setattr(transfer, "_LONGEST_PAUSE", 0.01)
-    monkeypatch.setattr(fetch_orders, "RangeReader", partial(RangeReader, RetryPolicy(attempts=2, first=0.01)))
+    monkeypatch.setattr(fetch_orders, "_PATIENCE", RetryPolicy(attempts=2, first=0.01))
     faulty.proxy.fail(resets, times=20, method="PUT", part="/packs/")
     folder = faulty.sync()
     assert faulty.proxy.left == 0
