@@ -12,9 +12,10 @@ from unittest.mock import patch
 import pytest
 
 import millpond
-from millpond.errors import BadRequest, NotFound
+from millpond.errors import BadRequest, Conflict, NotFound
 from millpond.model.ids import new_id
 from millpond.testing.up import MillUp, environment
+from millpond.testing.waiting import wait_until
 from tests.integration.test_cli_flows import SCRIPT, write_flow
 
 
@@ -54,7 +55,8 @@ def test_a_run_is_found_cancelled_and_retried(tmp_path: Path) -> None:
     run = millpond.FlowRun(f"{name}#1").cancel().wait()
     assert run.state == "cancelled"
     run.retry()
-    assert run.approve("ask", "yes").wait().state == "succeeded"
+    wait_until(lambda: _is_approved(run), what="the approval is asked for")
+    assert run.wait().state == "succeeded"
     assert run.refresh().logs("say") == "hello\n"
 
 
@@ -65,3 +67,12 @@ def test_a_script_runs_itself(tmp_path: Path) -> None:
     path.write_text(SCRIPT.replace("NAME", name) + own)
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout == "{'double': 14}\n"
+
+
+def _is_approved(run: millpond.FlowRun) -> bool:
+    """False while the retried run has not come to its approval."""
+    try:
+        run.approve("ask", "yes")
+    except Conflict:
+        return False
+    return True

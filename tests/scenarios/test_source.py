@@ -17,7 +17,7 @@ def lake(speed: float | None = None, price: float = 0.0) -> FillWay:
 
 
 def volume(name: str, speed: float | None = None, price: float = 0.0, obstacle: str | None = None) -> FillWay:
-    return FillWay(name, f"volume {name}", speed, price, obstacle)
+    return FillWay(name, f"volume {name}", speed, price, obstacle=obstacle)
 
 
 def filling(name: str, speed: float, whole_in: float) -> FillWay:

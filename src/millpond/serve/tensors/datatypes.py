@@ -73,11 +73,13 @@ def check_shape(name: str, shape: object) -> int:
     """The number of elements; 400 if it is no list of whole numbers from 0 on, or their product is absurd."""
     if not isinstance(shape, Sequence) or isinstance(shape, str | bytes) or len(shape) > _MOST_DIMENSIONS:
         raise ServeError(400, f"shape of input '{name}' must be a list of at most {_MOST_DIMENSIONS} whole numbers")
-    count = 1
+    count = reach = 1
     for size in shape:
         if type(size) is not int or size < 0:
             raise ServeError(400, f"shape of input '{name}' must be whole numbers from 0 on, not {size!r}")
         count *= size
-        if count > _MOST_ELEMENTS:
+        # Without the zeros: numpy makes no array whose other dimensions are beyond any memory.
+        reach *= max(1, size)
+        if reach > _MOST_ELEMENTS:
             raise ServeError(400, f"shape of input '{name}' is too large")
     return count
