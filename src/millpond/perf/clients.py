@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from millpond.errors import Invalid, MillError, Unavailable
-from millpond.perf.samples import DTYPES, Arrays, ServedModel
+from millpond.perf.samples import Arrays, ServedModel
+from millpond.serve.tensors import datatype_of, from_binary, numpy_type
 
-_NAMES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
 _SECONDS = 120.0
 
 
@@ -51,7 +51,7 @@ class _Http:
         for name, array in arrays.items():
             raw = array.tobytes()
             head["inputs"].append(
-                {"name": name, "shape": list(array.shape), "datatype": _NAMES[array.dtype],
+                {"name": name, "shape": list(array.shape), "datatype": datatype_of(array),
                  "parameters": {"binary_data_size": len(raw)}}
             )  # fmt: skip
             bodies.append(raw)
@@ -99,15 +99,13 @@ def _answered(answer: bytes, length: int | None) -> dict[str, NDArray[Any]]:
     head = json.loads(answer[:length])
     found, at = {}, length or 0
     for output in head["outputs"]:
+        name, datatype, shape = output["name"], output["datatype"], output["shape"]
         size = output.get("parameters", {}).get("binary_data_size")
-        dtype = DTYPES.get(output["datatype"])
         if size is None:
-            found[output["name"]] = np.array(output["data"], dtype=dtype or object).reshape(output["shape"])
-            continue
-        if dtype is not None:
-            raw = np.frombuffer(answer, dtype=dtype, count=size // np.dtype(dtype).itemsize, offset=at)
-            found[output["name"]] = raw.reshape(output["shape"])
-        at += size
+            found[name] = np.array(output["data"], dtype=numpy_type(datatype)).reshape(shape)
+        else:
+            found[name] = from_binary(name, datatype, shape, memoryview(answer)[at : at + size])
+            at += size
     return found
 
 
@@ -130,7 +128,7 @@ class _Grpc:
     def infer(self, arrays: Arrays) -> Mapping[str, NDArray[Any]]:
         inputs = []
         for name, array in arrays.items():
-            one = self._triton.InferInput(name, list(array.shape), _NAMES[array.dtype])
+            one = self._triton.InferInput(name, list(array.shape), datatype_of(array))
             one.set_data_from_numpy(array)
             inputs.append(one)
         try:

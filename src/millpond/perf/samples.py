@@ -11,16 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from millpond.errors import Invalid
+from millpond.serve.tensors import DATATYPES, numpy_type
 
 Arrays = Mapping[str, NDArray[Any]]
 
-# Triton's names of types.
-DTYPES: Mapping[str, Any] = {
-    "BOOL": np.bool_, "UINT8": np.uint8, "UINT16": np.uint16, "UINT32": np.uint32, "UINT64": np.uint64, "INT8": np.int8,
-    "INT16": np.int16, "INT32": np.int32, "INT64": np.int64, "FP16": np.float16, "FP32": np.float32, "FP64": np.float64,
-}  # fmt: skip
 # A dimension that the model leaves open, and nobody has given samples.
 _OPEN = 8
+# Texts mean something, and numpy has no bfloat16.
+_NOT_MADE = frozenset({"BYTES", "BF16"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,27 +76,26 @@ def join(samples: Sequence[Arrays], model: ServedModel) -> Arrays:
 
 
 def _made(one: ModelInput, random: np.random.Generator) -> NDArray[Any]:
-    dtype = DTYPES.get(one.datatype)
-    if dtype is None:
+    if one.datatype in _NOT_MADE or one.datatype not in DATATYPES:
         raise Invalid(
             f"Input {one.name} of type {one.datatype} cannot be made up.", hint="Give samples: --data DATASET@REF."
         )
+    dtype = numpy_type(one.datatype)
     shape = tuple(size if size > 0 else _OPEN for size in one.shape)
     if np.issubdtype(dtype, np.floating):
         return random.standard_normal(shape).astype(dtype)
     # Small numbers are valid indices of most vocabularies.
-    return random.integers(0, 2 if dtype is np.bool_ else 100, shape).astype(dtype)
+    return random.integers(0, 2 if one.datatype == "BOOL" else 100, shape).astype(dtype)
 
 
 def _fitting(arrays: Arrays, one: ModelInput, path: Path) -> NDArray[Any]:
     if one.name not in arrays:
         raise Invalid(f"{path.name} has no array {one.name!r}.", hint=f"It has {', '.join(sorted(arrays))}.")
     found = arrays[one.name]
-    dtype = DTYPES.get(one.datatype)
     fits = len(found.shape) == len(one.shape) and all(w in (-1, h) for w, h in zip(one.shape, found.shape, strict=True))
-    if dtype is None or not fits:
+    if one.datatype in _NOT_MADE or one.datatype not in DATATYPES or not fits:
         raise Invalid(
             f"{path.name} does not fit input {one.name}: it is {list(found.shape)}.",
             hint=f"The model wants {one.datatype} {list(one.shape)} for each sample.",
         )
-    return np.ascontiguousarray(found.astype(dtype, copy=False))
+    return np.ascontiguousarray(found.astype(numpy_type(one.datatype), copy=False))
