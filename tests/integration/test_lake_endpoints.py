@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,35 +15,19 @@ from millpond.blobs.memory import MemoryStore
 from millpond.blobs.store import SignedUrl
 from millpond.services.lake import lake_owner
 from millpond.testing.builders_data import a_commit
-from millpond.testing.builders_work import add_agent
 from millpond.testing.proxies import Way, way_to
 from millpond.testing.rclone import CREDENTIALS, Rclone
 from millpond.testing.server import RunningServer, running_server
 from millpond.testing.waiting import wait_until
+from tests.integration.site_agent import SiteAgent
 
 
-class Lab:
+class Lab(SiteAgent):
     """A site whose agent runs as a process; its endpoint is a relay to the store, which checks signatures."""
 
     def __init__(self, root: Path, server: RunningServer, stack: ExitStack, way: Way, closing: ExitStack) -> None:
         self._server, self.way, self.closing = server, way, closing
-        self._client = server.admin
-        added = add_agent(server.deps.db, "gpu", site="lab", now=server.deps.clock.now(), seen=False)
-        (root / "token").touch(0o600)
-        (root / "token").write_text(added.token)
-        (root / "volume").mkdir()
-        command = [sys.executable, "-m", "millpond", "agent", "--server", server.url, "--node", "gpu"]
-        command += ["--token-file", str(root / "token"), "--state-dir", str(root / "state")]
-        log = stack.enter_context((root / "agent.log").open("ab"))
-        process = stack.enter_context(subprocess.Popen(command, stderr=log))
-        stack.callback(process.kill)
-        self.ask("POST", "/volumes", json={"name": "disk", "path": str(root / "volume"), "site": "lab"})
-        wait_until(lambda: self.ask("GET", "/volumes/disk")["connected"], what="the volume", within=60)
-
-    def ask(self, method: str, path: str, **options: Any) -> dict[str, Any]:
-        answer = self._client.request(method, path, **options)
-        assert answer.is_success, answer.text
-        return dict(answer.json()) if answer.content else {}
+        super().__init__(root, server, stack, "lab")
 
     def cache(self, dataset: str, files: dict[str, bytes]) -> None:
         a_commit(self._server.deps, files, dataset=dataset)

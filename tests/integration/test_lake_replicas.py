@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote, urlsplit
 
 import pytest
@@ -22,34 +21,19 @@ from millpond.services.lake.open_replicas import copies
 from millpond.services.lake.replicas import keeping
 from millpond.settings import Settings
 from millpond.testing.builders_data import a_commit
-from millpond.testing.builders_work import add_agent
 from millpond.testing.proxies import Way, way_to
 from millpond.testing.seaweed import CREDENTIALS, Seaweed
 from millpond.testing.server import RunningServer, running_server
 from millpond.testing.waiting import wait_until
+from tests.integration.site_agent import SiteAgent
 
 
-class TwoStores:
+class TwoStores(SiteAgent):
     """A server whose lake and replica are reached through relays of their own; an agent at site `east`."""
 
     def __init__(self, root: Path, server: RunningServer, stack: ExitStack) -> None:
-        self.server, self.root, self._client = server, root, server.admin
-        added = add_agent(server.deps.db, "gpu", site="east", now=server.deps.clock.now(), seen=False)
-        (root / "token").touch(0o600)
-        (root / "token").write_text(added.token)
-        (root / "volume").mkdir()
-        command = [sys.executable, "-m", "millpond", "agent", "--server", server.url, "--node", "gpu"]
-        command += ["--token-file", str(root / "token"), "--state-dir", str(root / "state")]
-        log = stack.enter_context((root / "agent.log").open("ab"))
-        process = stack.enter_context(subprocess.Popen(command, stderr=log))
-        stack.callback(process.kill)
-        self.ask("POST", "/volumes", json={"name": "disk", "path": str(root / "volume"), "site": "east"})
-        wait_until(lambda: self.ask("GET", "/volumes/disk")["connected"], what="the volume", within=60)
-
-    def ask(self, method: str, path: str, **options: Any) -> dict[str, Any]:
-        answer = self._client.request(method, path, **options)
-        assert answer.is_success, answer.text
-        return dict(answer.json()) if answer.content else {}
+        self.server, self.root = server, root
+        super().__init__(root, server, stack, "east")
 
     def wait_for(self, **problems: bool) -> None:
         """Until the agent tells which of its stores it can read; `copy` and `lake`."""
