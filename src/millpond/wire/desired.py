@@ -6,6 +6,7 @@ from typing import Literal
 
 from millpond.wire.base import Response, Time
 from millpond.wire.with_spec import WithSpec
+from millpond.wire.workspaces import DesiredWorkspace
 
 
 class DesiredMeasure(Response):
@@ -241,4 +242,5 @@ class Desired(Response):
     # Stores that its site reads the lake from: whether they can be read is tried from time to time, and told.
     stores: list[str] = []
     limits: list[DesiredLimit] = []
+    workspaces: list[DesiredWorkspace] = []
     server_time: Time

@@ -9,6 +9,7 @@ from pydantic import Field
 from millpond.model.fill_source import SourceKind
 from millpond.wire.agent import PROTOCOL
 from millpond.wire.base import Request, Time
+from millpond.wire.workspaces import WorkspaceSeen
 
 
 class NodeFacts(Request):
@@ -63,6 +64,13 @@ class VolumeFeatures(Request):
     squashed: bool = False
     # Directories can be given to the group of a project, so that only its jobs enter them.
     groups: bool = False
+    # Snapshots of whole directories at once, as btrfs has them.
+    subvolumes: bool = False
+    # A writable layer over files of root, given to a project's account; otherwise why not.
+    overlay: bool = False
+    overlay_problem: str = ""
+    # What keeps a workspace within its size: the file system by itself, or the agent that measures it.
+    quota: Literal["qgroup", "project", "measured"] = "measured"
     # What it takes for one byte of content, and for an inode; 0: unknown, and nothing.
     block_bytes: int = Field(default=0, ge=0)
     inode_bytes: int = Field(default=0, ge=0)
@@ -237,6 +245,7 @@ class Observed(Request):
     stores: list[StoreSeen] = []
     fills: list[FillSeen] = []
     placements: list[PlacementSeen] = []
+    workspaces: list[WorkspaceSeen] = []
     # The revision of the desired state this agent has; the server answers at once when it has a newer one.
     seen_revision: str = ""
     wait_seconds: float = Field(default=20, ge=0, le=60)
