@@ -36,7 +36,8 @@ from millpond.db import (
 from millpond.model.agent import Agent
 from millpond.model.cached_state import CachedState
 from millpond.model.connection import Place, ProjectConnection
-from millpond.model.endpoint import Endpoint, EndpointRevision, EndpointSite, EndpointSpec, WeightedVersion
+from millpond.model.endpoint import Endpoint, EndpointRevision
+from millpond.model.endpoint_spec import EndpointSite, EndpointSpec, WeightedVersion
 from millpond.model.job import Placement, PlacementState
 from millpond.model.job_spec import JobSpec
 from millpond.model.people import ActorKind, Role, TokenKind

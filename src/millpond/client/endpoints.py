@@ -9,7 +9,8 @@ from typing import Any
 
 from millpond.client.caches import list_sites
 from millpond.client.http import Api, segment
-from millpond.model.endpoint import ENDPOINT_SCHEMA, EndpointState
+from millpond.model.endpoint import EndpointState
+from millpond.model.endpoint_spec import ENDPOINT_SCHEMA
 from millpond.wire.endpoints import (
     EdgePush,
     EdgeRollback,

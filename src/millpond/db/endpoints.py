@@ -9,7 +9,8 @@ from sqlalchemy import Connection, Row, Select, or_, select, tuple_
 
 from millpond.db.tables import endpoint, endpoint_revision, project
 from millpond.model.documents import from_document, to_document
-from millpond.model.endpoint import Endpoint, EndpointRevision, EndpointSpec, EndpointState, Rollout
+from millpond.model.endpoint import Endpoint, EndpointRevision, EndpointState, Rollout
+from millpond.model.endpoint_spec import EndpointSpec
 
 _ENDPOINTS = select(endpoint, project.c.name.label("project")).join(project, project.c.id == endpoint.c.project_id)
 _revision = endpoint_revision

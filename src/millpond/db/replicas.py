@@ -10,7 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, select
 
 from millpond.db.tables import placement, replica, router, service_report
-from millpond.model.endpoint import EndpointPorts, Replica, ReplicaState, Router
+from millpond.model.endpoint_spec import EndpointPorts
+from millpond.model.replica import Replica, ReplicaState, Router
 
 _LIVING = replica.c.state != ReplicaState.ENDED.value
 

@@ -14,7 +14,7 @@ from .config import config_to_json
 from .errors import ServeError
 from .repository import ModelFolder, Repository
 from .request import InferRequest, InferResponse, RequestedOutput
-from .served import ServedVersion
+from .served import LoadedVersion
 from .settings import LOG, TRACE, check_log, check_trace
 from .tensors import Tensor, datatype_of
 
@@ -153,7 +153,7 @@ class ModelServer:
         self.submit(request, take)
         return await future
 
-    def served(self) -> list[ServedVersion]:
+    def served(self) -> list[LoadedVersion]:
         return self.repository.serving()
 
     # Settings
@@ -188,7 +188,7 @@ class ModelServer:
         logging.getLogger().setLevel(logging.DEBUG if verbose else logging.INFO if info else logging.WARNING)
         return self.log_settings()
 
-    def _find(self, name: str, version: str = "") -> ServedVersion:
+    def _find(self, name: str, version: str = "") -> LoadedVersion:
         """For statistics and settings, where Triton answers 400 and not 404."""
         try:
             return self.repository.find(name, version)

@@ -6,11 +6,11 @@ import resource
 from collections.abc import Callable, Iterator
 
 from .core import ModelServer
-from .served import ServedVersion
+from .served import LoadedVersion
 
 CONTENT_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
 
-Value = Callable[[ServedVersion], int]
+Value = Callable[[LoadedVersion], int]
 _FAMILIES: tuple[tuple[str, str, str, Value], ...] = (
     (
         "nv_inference_request_success",
@@ -84,14 +84,14 @@ def prometheus(server: ModelServer) -> bytes:
     return "\n".join(lines).encode()
 
 
-def _family(served: list[ServedVersion], name: str, kind: str, text: str, value: Value) -> Iterator[str]:
+def _family(served: list[LoadedVersion], name: str, kind: str, text: str, value: Value) -> Iterator[str]:
     yield f"# HELP {name} {text}"
     yield f"# TYPE {name} {kind}"
     for each in served:
         yield f"{name}{{{_labels(each)}}} {value(each)}"
 
 
-def _failures(served: list[ServedVersion]) -> Iterator[str]:
+def _failures(served: list[LoadedVersion]) -> Iterator[str]:
     name = "nv_inference_request_failure"
     yield f"# HELP {name} Number of failed inference requests, all batch sizes"
     yield f"# TYPE {name} counter"
@@ -100,6 +100,6 @@ def _failures(served: list[ServedVersion]) -> Iterator[str]:
             yield f'{name}{{{_labels(each)},reason="{reason}"}} {count}'
 
 
-def _labels(served: ServedVersion) -> str:
+def _labels(served: LoadedVersion) -> str:
     name = served.config.name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'model="{name}",version="{served.version}"'

@@ -24,7 +24,7 @@ from .validation import check_request, reshape_output
 Answer = Callable[[InferResponse | ServeError], None]
 
 
-class ServedVersion:
+class LoadedVersion:
     """One loaded version. `submit` may be called by any thread."""
 
     def __init__(self, config: ModelConfig, version: int, folder: Path, instances: Sequence[Backend]) -> None:

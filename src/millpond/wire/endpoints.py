@@ -6,8 +6,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from millpond.model.endpoint import ALL_TRAFFIC, MAX_REPLICAS, EndpointState, ReplicaState, SwapState
+from millpond.model.endpoint import EndpointState
+from millpond.model.endpoint_spec import ALL_TRAFFIC, MAX_REPLICAS
 from millpond.model.quantity import DAY
+from millpond.model.replica import ReplicaState, SwapState
 from millpond.wire.base import Request, Response, Time
 
 
@@ -66,7 +68,7 @@ class EndpointWhy(Response):
     reasons: list[str]
 
 
-class ServedVersion(Response):
+class EndpointVersion(Response):
     """A version, its share of requests now and as the revision asks for."""
 
     model: str
@@ -171,7 +173,7 @@ class Endpoint(Response):
     state: EndpointState
     reasons: list[str]
     revision: int
-    versions: list[ServedVersion]
+    versions: list[EndpointVersion]
     sites: list[EndpointSiteState]
     replicas: list[EndpointReplica]
     rollout: RolloutState | None

@@ -7220,7 +7220,7 @@ export interface components {
             /** Url */
             url: string;
             /** Versions */
-            versions: components["schemas"]["ServedVersion"][];
+            versions: components["schemas"]["EndpointVersion"][];
         };
         /**
          * EndpointCanary
@@ -7452,6 +7452,20 @@ export interface components {
         EndpointTokens: {
             /** Items */
             items: components["schemas"]["EndpointToken"][];
+        };
+        /**
+         * EndpointVersion
+         * @description A version, its share of requests now and as the revision asks for.
+         */
+        EndpointVersion: {
+            /** Asked */
+            asked: number;
+            /** Model */
+            model: string;
+            /** Version */
+            version: number;
+            /** Weight */
+            weight: number;
         };
         /** EndpointWhy */
         EndpointWhy: {
@@ -12268,20 +12282,6 @@ export interface components {
             times: number[];
             /** Values */
             values: (number | null)[];
-        };
-        /**
-         * ServedVersion
-         * @description A version, its share of requests now and as the revision asks for.
-         */
-        ServedVersion: {
-            /** Asked */
-            asked: number;
-            /** Model */
-            model: string;
-            /** Version */
-            version: number;
-            /** Weight */
-            weight: number;
         };
         /**
          * ServiceSeen

@@ -8,6 +8,7 @@ from millpond.decide.endpoints.changes import entry_of
 from millpond.decide.endpoints.reader import endpoint_document
 from millpond.decide.endpoints.replicas import divided
 from millpond.model import endpoint as model
+from millpond.model.replica import ReplicaState, ReplicaView
 from millpond.wire import endpoints as wire
 
 
@@ -21,7 +22,7 @@ def endpoint(view: model.EndpointView) -> wire.Endpoint:
         reasons=list(value.reasons),
         revision=value.number,
         versions=[
-            wire.ServedVersion(model=one.name, version=one.number, weight=weight, asked=one.weight)
+            wire.EndpointVersion(model=one.name, version=one.number, weight=weight, asked=one.weight)
             for one, weight in zip(spec.versions, value.weights, strict=True)
         ],
         sites=[_site(view, site) for site in view.addresses],
@@ -75,7 +76,7 @@ def _site(view: model.EndpointView, site: str) -> wire.EndpointSiteState:
     serving = view.serving[site]
     return wire.EndpointSiteState(
         site=site,
-        ready=sum(one.state is model.ReplicaState.READY for one in here),
+        ready=sum(one.state is ReplicaState.READY for one in here),
         wanted=_wanted(value, site),
         reason=value.scale_reasons.get(site, ""),
         min=asked.min,
@@ -98,7 +99,7 @@ def _wanted(value: model.Endpoint, site: str) -> int:
     return sum(divided(count, value.weights)) + (1 if value.spec.shadow is not None and count else 0)
 
 
-def _replica(view: model.ReplicaView) -> wire.EndpointReplica:
+def _replica(view: ReplicaView) -> wire.EndpointReplica:
     value = view.replica
     return wire.EndpointReplica(
         id=value.id,

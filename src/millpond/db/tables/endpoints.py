@@ -29,7 +29,7 @@ endpoint = Table(
     Column("user_id", String(32), nullable=False),
     time_column("created_at"),
     time_column("changed_at"),
-    # What was asked (model/endpoint.py: EndpointSpec) with the newest revision, of which `number` is the number.
+    # What was asked (model/endpoint_spec.py) with the newest revision, of which `number` is the number.
     Column("spec", JSON, nullable=False),
     Column("number", Integer, nullable=False),
     Column("weights", JSON, nullable=False),

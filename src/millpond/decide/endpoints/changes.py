@@ -8,15 +8,8 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 
 from millpond.errors import Conflict, Invalid
-from millpond.model.endpoint import (
-    ALL_TRAFFIC,
-    Endpoint,
-    EndpointRevision,
-    EndpointSite,
-    EndpointSpec,
-    Rollout,
-    WeightedVersion,
-)
+from millpond.model.endpoint import Endpoint, EndpointRevision, Rollout
+from millpond.model.endpoint_spec import ALL_TRAFFIC, EndpointSite, EndpointSpec, WeightedVersion
 from millpond.model.volume import Site
 
 _WILD = frozenset("*?[")

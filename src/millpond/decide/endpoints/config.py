@@ -9,7 +9,9 @@ from typing import Any
 from millpond.decide.endpoints.changes import entry_of, versions_at
 from millpond.decide.endpoints.log_rules import shared_log
 from millpond.decide.endpoints.weights import Version, served_weights
-from millpond.model.endpoint import Endpoint, EndpointSite, Replica, ReplicaState, Router
+from millpond.model.endpoint import Endpoint
+from millpond.model.endpoint_spec import EndpointSite
+from millpond.model.replica import Replica, ReplicaState, Router
 
 SCHEMA = "millpond.router/1"
 # How long requests wait for a replica: one that is replaced, or the first one after none.
@@ -17,7 +19,7 @@ _REPLACED_SECONDS, _COLD_SECONDS, _HELD_REQUESTS = 30, 300, 1000
 
 
 @dataclass(frozen=True, slots=True)
-class RoutedEndpoint:
+class EndpointAtSite:
     """An endpoint at the router's site, its replicas there, and how many of each version there should be."""
 
     endpoint: Endpoint
@@ -34,7 +36,7 @@ class TokenRules:
     revoked: Sequence[str] = ()
 
 
-def router_config(project: str, router: Router, routed: Sequence[RoutedEndpoint], rules: TokenRules) -> dict[str, Any]:
+def router_config(project: str, router: Router, routed: Sequence[EndpointAtSite], rules: TokenRules) -> dict[str, Any]:
     """Without the number of the configuration and the tokens of replicas."""
     return {
         "schema": SCHEMA,
@@ -58,7 +60,7 @@ def has_taken(router: Router, stats: Mapping[str, Any], endpoint: Endpoint) -> b
     return asked == given and stats.get("revision", router.config_number) >= router.config_number
 
 
-def _endpoint(one: RoutedEndpoint) -> dict[str, Any]:
+def _endpoint(one: EndpointAtSite) -> dict[str, Any]:
     endpoint, spec = one.endpoint, one.endpoint.spec
     asked = {(version.name, version.number): version.weight for version in versions_at(endpoint, one.site)}
     shadow = (spec.shadow.name, spec.shadow.number) if spec.shadow else None

@@ -10,7 +10,7 @@ from typing import Any
 from millpond.decide.flows.fields import Fields
 from millpond.decide.rate_limits import LEAST_BITS, is_between
 from millpond.errors import BadRequest, MillError
-from millpond.model.endpoint import DEFAULT_LOG_BYTES, EndpointLog, LogLevel, LogSending
+from millpond.model.endpoint_spec import DEFAULT_LOG_BYTES, EndpointLog, LogLevel, LogSending
 from millpond.model.quantity import (
     format_bandwidth,
     format_bytes,

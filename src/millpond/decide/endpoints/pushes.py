@@ -8,7 +8,8 @@ from fnmatch import fnmatchcase
 
 from millpond.decide.endpoints.changes import entry_of, is_pattern
 from millpond.errors import Conflict, Invalid
-from millpond.model.endpoint import EndpointRevision, EndpointSite, EndpointSpec
+from millpond.model.endpoint import EndpointRevision
+from millpond.model.endpoint_spec import EndpointSite, EndpointSpec
 
 ROLLBACK = "rollback"
 

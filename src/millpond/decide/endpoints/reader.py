@@ -9,7 +9,7 @@ from millpond.decide.endpoints.log_rules import log_document, read_log_rules
 from millpond.decide.flows.document import read_document
 from millpond.decide.flows.fields import Fields, describe
 from millpond.errors import BadName
-from millpond.model.endpoint import (
+from millpond.model.endpoint_spec import (
     ALL_TRAFFIC,
     ENDPOINT_SCHEMA,
     MAX_REPLICAS,

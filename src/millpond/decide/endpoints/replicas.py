@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from millpond.model.endpoint import Replica, ReplicaState
+from millpond.model.replica import Replica, ReplicaState
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from millpond.model.endpoint import ReplicaState, ReplicaView, SiteServing, SwapState
 from millpond.model.job import JobState
+from millpond.model.replica import ReplicaState, ReplicaView, SiteServing, SwapState
 
 
 def site_serving(

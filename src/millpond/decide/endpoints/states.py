@@ -9,9 +9,10 @@ from typing import Any
 
 from millpond.decide.endpoints.replicas import ReplicaKind, kind_of
 from millpond.decide.retry import RETRYING
-from millpond.model.endpoint import Endpoint, EndpointState, Replica, ReplicaState
+from millpond.model.endpoint import Endpoint, EndpointState
 from millpond.model.job import Job, JobState
 from millpond.model.quantity import format_count
+from millpond.model.replica import Replica, ReplicaState
 
 _SHOWN_PROBLEMS = 3
 

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from millpond.model.endpoint import ALL_TRAFFIC, Replica, ReplicaState
+from millpond.model.endpoint_spec import ALL_TRAFFIC
+from millpond.model.replica import Replica, ReplicaState
 
 Version: TypeAlias = tuple[str, int]
 

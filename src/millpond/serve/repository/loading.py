@@ -11,7 +11,7 @@ from ..backends.base import Source
 from ..config import PbConfig, check_supported, freeze
 from ..config.message import complete, empty_config, finish
 from ..errors import ServeError
-from ..served import ServedVersion
+from ..served import LoadedVersion
 from .warmup import warm_up
 
 log = logging.getLogger(__name__)
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 def load_version(
     name: str, version: int, folder: Path, version_folder: Path, written: PbConfig | None
-) -> tuple[ServedVersion, float]:
+) -> tuple[LoadedVersion, float]:
     """The loaded version, and the seconds that its warm-up took; `ServeError` with the reason if it cannot serve."""
     config = empty_config()
     if written is not None:
@@ -36,7 +36,7 @@ def load_version(
         log.exception("cannot load model %s version %s", name, version)
         raise source.refuse(f"{type(error).__name__}: {error}") from error
     finish(config)
-    served = ServedVersion(freeze(config), version, folder, instances)
+    served = LoadedVersion(freeze(config), version, folder, instances)
     began = time.monotonic()
     try:
         warm_up(served, folder)

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..config import PbConfig, parse_json, read_written
 from ..errors import ServeError
-from ..served import ServedVersion
+from ..served import LoadedVersion
 from .layout import ModelFolder, choose_versions, find_models
 from .loading import load_version
 
@@ -45,11 +45,11 @@ class Repository:
         self._single = dict(models or {})
         self._models: dict[str, _Model] = {}
         # By name and version; "" is the newest. Replaced whole, so that whoever reads needs no lock.
-        self._serving: dict[tuple[str, str], ServedVersion] = {}
+        self._serving: dict[tuple[str, str], LoadedVersion] = {}
         self._changing = threading.RLock()
         self.warmup_seconds = 0.0
 
-    def find(self, name: str, version: str = "") -> ServedVersion:
+    def find(self, name: str, version: str = "") -> LoadedVersion:
         """The version that serves; 404 if none does, with the reason where there is one."""
         served = self._serving.get((name, version))
         if served is not None:
@@ -67,7 +67,7 @@ class Repository:
     def is_ready(self, name: str, version: str = "") -> bool:
         return (name, version) in self._serving
 
-    def serving(self, name: str | None = None) -> list[ServedVersion]:
+    def serving(self, name: str | None = None) -> list[LoadedVersion]:
         """All versions that serve, or those of one model, in the order of name and number."""
         found = [
             served for (each, version), served in self._serving.items() if version and (name is None or each == name)
@@ -152,7 +152,7 @@ class Repository:
         available = folder.versions()
         written = config if config is not None else read_written(folder.folder)
         chosen = choose_versions(written, available, folder)
-        loaded: dict[int, ServedVersion] = {}
+        loaded: dict[int, LoadedVersion] = {}
         states: dict[int, _State] = {}
         for number in chosen:
             if number not in model.versions:
@@ -174,7 +174,7 @@ class Repository:
         for served in old:
             served.close()
 
-    def _keep_serving(self, model: _Model, loaded: Mapping[int, ServedVersion], failed: int, error: ServeError) -> None:
+    def _keep_serving(self, model: _Model, loaded: Mapping[int, LoadedVersion], failed: int, error: ServeError) -> None:
         """One version cannot be loaded: none of this attempt serves, and what served goes on."""
         for served in loaded.values():
             served.close()
@@ -182,7 +182,7 @@ class Repository:
             if state.state == LOADING:
                 model.versions[number] = _State(UNAVAILABLE, error.message if number == failed else "unloaded")
 
-    def _serve(self, name: str, versions: Mapping[int, ServedVersion]) -> None:
+    def _serve(self, name: str, versions: Mapping[int, LoadedVersion]) -> None:
         serving = {key: served for key, served in self._serving.items() if key[0] != name}
         for number, served in versions.items():
             serving[name, str(number)] = served

@@ -11,12 +11,12 @@ import numpy as np
 from ..config.message import TYPE_NAMES
 from ..errors import ServeError
 from ..request import InferRequest, InferResponse
-from ..served import ServedVersion
+from ..served import LoadedVersion
 from ..tensors import Tensor, from_binary, numpy_type
 from ..tensors.datatypes import Array
 
 
-def warm_up(served: ServedVersion, folder: Path) -> None:
+def warm_up(served: LoadedVersion, folder: Path) -> None:
     """Run every sample as often as it says; 400 if one fails."""
     for sample in served.config.message.model_warmup:
         inputs = tuple(
@@ -30,7 +30,7 @@ def warm_up(served: ServedVersion, folder: Path) -> None:
                 raise ServeError(400, f"warm-up '{sample.name}' of model '{served.config.name}' failed: {answer}")
 
 
-def ask(served: ServedVersion, request: InferRequest) -> InferResponse | ServeError:
+def ask(served: LoadedVersion, request: InferRequest) -> InferResponse | ServeError:
     """Wait for the answer of a loaded version."""
     answered = threading.Event()
     answers: list[InferResponse | ServeError] = []
@@ -47,7 +47,7 @@ def ask(served: ServedVersion, request: InferRequest) -> InferResponse | ServeEr
     return answers[0]
 
 
-def _sample(served: ServedVersion, sample: Any, name: str, entry: Any, folder: Path) -> Array:
+def _sample(served: LoadedVersion, sample: Any, name: str, entry: Any, folder: Path) -> Array:
     batch = [max(1, sample.batch_size)] if served.config.max_batch_size else []
     shape = [*batch, *entry.dims]
     datatype = TYPE_NAMES[entry.data_type]

@@ -25,7 +25,7 @@ class ConfigError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class ServedVersion:
+class RoutedVersion:
     """A version of a model, as endpoints name it."""
 
     model: str
@@ -40,7 +40,7 @@ class ReplicaAddress:
     """A replica and how it is reached: `unix:/path` or `tcp:host:port`."""
 
     id: str
-    serves: ServedVersion
+    serves: RoutedVersion
     http: str
     grpc: str | None = None
     token: str | None = None
@@ -51,7 +51,7 @@ class ReplicaAddress:
 class ShadowRule:
     """A version that receives a copy of some requests, whose answers nobody sees."""
 
-    serves: ServedVersion
+    serves: RoutedVersion
     percent: int
 
 
@@ -80,7 +80,7 @@ class RoutedEndpoint:
     id: str
     public: bool = False
     quota_per_minute: int | None = None
-    weights: dict[ServedVersion, int] = field(default_factory=dict)
+    weights: dict[RoutedVersion, int] = field(default_factory=dict)
     shadow: ShadowRule | None = None
     replicas: tuple[ReplicaAddress, ...] = ()
     hold: HoldRule = HoldRule()
@@ -144,8 +144,8 @@ def _endpoint(part: _Part) -> RoutedEndpoint:
     )
 
 
-def _served(part: _Part) -> ServedVersion:
-    return ServedVersion(part.text("model"), part.whole("version", low=0))
+def _served(part: _Part) -> RoutedVersion:
+    return RoutedVersion(part.text("model"), part.whole("version", low=0))
 
 
 def _replica(part: _Part) -> ReplicaAddress:

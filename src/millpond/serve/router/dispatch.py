@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection
 
 from ..errors import ServeError
-from .config import ReplicaAddress, RoutedEndpoint, RouterConfig, ServedVersion
+from .config import ReplicaAddress, RoutedEndpoint, RoutedVersion, RouterConfig
 from .names import Asked, Names
 from .quota import Quotas
 from .replicas import Replica, least_outstanding
@@ -35,7 +35,7 @@ class Target:
         self.versions = asked.versions
         self.stats = stats
         self.turns = turns
-        self.ready: tuple[ServedVersion, ...] = ()
+        self.ready: tuple[RoutedVersion, ...] = ()
 
 
 class Dispatcher:
@@ -49,9 +49,9 @@ class Dispatcher:
         self._verifier = TokenVerifier(self.config)
         self._quotas = Quotas()
         self._turns: dict[str, WeightedTurns] = {}
-        self._weights: dict[str, dict[ServedVersion, int]] = {}
+        self._weights: dict[str, dict[RoutedVersion, int]] = {}
         self._replicas: dict[tuple[str, ReplicaAddress], Replica] = {}
-        self._taking: dict[tuple[str, ServedVersion], list[Replica]] = {}
+        self._taking: dict[tuple[str, RoutedVersion], list[Replica]] = {}
         self._targets: dict[tuple[str, str, str | None], Target] = {}
         self._start = 0
         self.stats: dict[str, EndpointStats] = {}
@@ -138,13 +138,13 @@ class Dispatcher:
             version = target.turns.take(ready)
             return self._take(target.endpoint.name, target.stats, version, excluded)
 
-    def choose_of(self, target: Target, version: ServedVersion, excluded: Collection[Replica] = ()) -> Replica | None:
+    def choose_of(self, target: Target, version: RoutedVersion, excluded: Collection[Replica] = ()) -> Replica | None:
         """The same for a version that is decided already: a repeated request stays with its version."""
         with self._lock:
             return self._take(target.endpoint.name, target.stats, version, excluded)
 
     def _take(
-        self, endpoint: str, stats: EndpointStats, version: ServedVersion, excluded: Collection[Replica]
+        self, endpoint: str, stats: EndpointStats, version: RoutedVersion, excluded: Collection[Replica]
     ) -> Replica | None:
         self._start += 1
         replica = least_outstanding(self._taking.get((endpoint, version), ()), start=self._start, excluded=excluded)
@@ -159,7 +159,7 @@ class Dispatcher:
             replica.outstanding -= 1
             target.stats.of(replica.address.serves).outstanding -= 1
 
-    def count(self, target: Target, version: ServedVersion, status: int, seconds: float) -> None:
+    def count(self, target: Target, version: RoutedVersion, status: int, seconds: float) -> None:
         """Count an answer that a client got from this version."""
         with self._lock:
             target.stats.of(version).add(status, seconds)
@@ -172,7 +172,7 @@ class Dispatcher:
             answers.outstanding -= 1
             answers.add(status, seconds)
 
-    def count_retry(self, target: Target, version: ServedVersion) -> None:
+    def count_retry(self, target: Target, version: RoutedVersion) -> None:
         with self._lock:
             target.stats.of(version).retries += 1
 
@@ -191,7 +191,7 @@ class Dispatcher:
         with self._lock:
             return list(self._replicas.values())
 
-    def replicas_of(self, endpoint: str, version: ServedVersion) -> list[Replica]:
+    def replicas_of(self, endpoint: str, version: RoutedVersion) -> list[Replica]:
         """All replicas of a version that the configuration names, whether they take requests or not."""
         with self._lock:
             return [
@@ -200,12 +200,12 @@ class Dispatcher:
                 if name == endpoint and address.serves == version
             ]
 
-    def taking(self, endpoint: str, version: ServedVersion) -> list[Replica]:
+    def taking(self, endpoint: str, version: RoutedVersion) -> list[Replica]:
         """The replicas of a version that take requests now."""
         return self._taking.get((endpoint, version), [])
 
     def _sort(self) -> None:
-        taking: dict[tuple[str, ServedVersion], list[Replica]] = {}
+        taking: dict[tuple[str, RoutedVersion], list[Replica]] = {}
         for (name, address), replica in self._replicas.items():
             if replica.takes_requests:
                 taking.setdefault((name, address.serves), []).append(replica)
@@ -213,7 +213,7 @@ class Dispatcher:
         for target in self._targets.values():
             target.ready = self._ready(target)
 
-    def _ready(self, target: Target) -> tuple[ServedVersion, ...]:
+    def _ready(self, target: Target) -> tuple[RoutedVersion, ...]:
         name = target.endpoint.name
         return tuple(version for version in target.versions if (name, version) in self._taking)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import ServeError
 from ..http.message import Request, Response, error_response
-from .config import ServedVersion
+from .config import RoutedVersion
 from .dispatch import Target
 from .links import headers_for_client, name_as_asked
 from .paths import Asks, Route
@@ -91,7 +91,7 @@ class Exchange:
         elif not self.future.cancelled():
             self._again(replica.address.serves)
 
-    def _again(self, version: ServedVersion) -> None:
+    def _again(self, version: RoutedVersion) -> None:
         """Send it once more, to another replica of the same version if there is one."""
         dispatcher = self._proxy.dispatcher
         dispatcher.count_retry(self.target, version)
@@ -132,7 +132,7 @@ class Exchange:
         self._proxy.dispatcher.release(self.target, replica)
         return replica
 
-    def _finish_without_answer(self, error: ServeError, version: ServedVersion) -> None:
+    def _finish_without_answer(self, error: ServeError, version: RoutedVersion) -> None:
         """No replica has answered: tell so, and count it against the version that was to."""
         seconds = self._proxy.loop.time() - self.began
         response = self._error_response(error)

@@ -10,7 +10,7 @@ from typing import Any
 
 import grpc
 
-from .config import ServedVersion
+from .config import RoutedVersion
 from .dispatch import Target
 from .grpc_links import GrpcLinks
 from .log_rows import LogEntry, LoggedBody, is_sampled
@@ -145,13 +145,13 @@ class GrpcExchange:
         token = replica.address.token
         return [*self._metadata, ("authorization", f"Bearer {token}")] if token else self._metadata
 
-    def _for_replica(self, served: ServedVersion) -> bytes:
+    def _for_replica(self, served: RoutedVersion) -> bytes:
         """Replicas know the model by its own name, and no version of it but the one they have."""
         if self._names.model == served.model and not self._names.version:
             return self._message
         return with_names(self._message, served.model, "")
 
-    def _for_client(self, answer: bytes, served: ServedVersion) -> bytes:
+    def _for_client(self, answer: bytes, served: RoutedVersion) -> bytes:
         """Clients find the name they asked for, and the version as the endpoint counts them."""
         return with_names(answer, self._names.model, str(served.version)) if self._is_inference else answer
 
@@ -159,7 +159,7 @@ class GrpcExchange:
         self._finish(replica.address.serves, _status_of(failed.code), b"")
         return failed
 
-    def _finish(self, served: ServedVersion, status: int, answer: bytes) -> None:
+    def _finish(self, served: RoutedVersion, status: int, answer: bytes) -> None:
         self.trailing = (*self.trailing, ("mill-model-version", str(served.version)))
         if not self._is_inference:
             return
@@ -180,7 +180,7 @@ class GrpcExchange:
         sent = call.future(message, timeout=ANSWER_SECONDS, metadata=self._metadata_for(copy.replica))
         sent.add_done_callback(lambda done: copy.ended(_status_of(done.code())))
 
-    def _log(self, served: ServedVersion, status: int, seconds: float, answer: bytes) -> None:
+    def _log(self, served: RoutedVersion, status: int, seconds: float, answer: bytes) -> None:
         endpoint = self._target.endpoint
         if endpoint.log.level == "none" or not is_sampled(endpoint.log, self._id):
             return

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import ServeError
 from ..http.compression import decompress
-from .config import LogRule, ServedVersion
+from .config import LogRule, RoutedVersion
 
 # Of one tensor, and of one body after decompression. Longer ones are told by their size alone.
 MOST_TENSOR_BYTES = 64 * 1024
@@ -39,7 +39,7 @@ class LogEntry:
     id: str
     time: float
     endpoint: str
-    served: ServedVersion
+    served: RoutedVersion
     protocol: str
     status: int
     seconds: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..errors import ServeError
-from .config import RoutedEndpoint, RouterConfig, ServedVersion
+from .config import RoutedEndpoint, RoutedVersion, RouterConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +13,7 @@ class Asked:
     """An endpoint and the versions of which one is to answer."""
 
     endpoint: RoutedEndpoint
-    versions: tuple[ServedVersion, ...]
+    versions: tuple[RoutedVersion, ...]
 
 
 class Names:
@@ -64,7 +64,7 @@ class Names:
         raise ServeError(400, f"Several endpoints serve the model '{model}': ask for one of them by name: {names}")
 
 
-def _served(endpoint: RoutedEndpoint) -> tuple[ServedVersion, ...]:
+def _served(endpoint: RoutedEndpoint) -> tuple[RoutedVersion, ...]:
     """All versions that this endpoint may answer with: those with a weight first, then others that have replicas."""
     others = {replica.serves for replica in endpoint.replicas} - endpoint.weights.keys()
     return (*endpoint.weights, *sorted(others))

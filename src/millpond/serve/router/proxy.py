@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import ServeError
 from ..http.message import Request, Response, error_response, json_response
-from .config import ServedVersion
+from .config import RoutedVersion
 from .dispatch import Dispatcher, Target
 from .exchange import Exchange
 from .health import Health
@@ -136,7 +136,7 @@ class HttpProxy:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def after(self, exchange: Exchange, response: Response, version: ServedVersion, seconds: float) -> None:
+    def after(self, exchange: Exchange, response: Response, version: RoutedVersion, seconds: float) -> None:
         """What follows an answer: nothing of it delays or fails the client."""
         endpoint, request = exchange.target.endpoint, exchange.request
         if endpoint.shadow is not None and (copy := self.shadow.copy(exchange.target, len(request.body))):
@@ -146,7 +146,7 @@ class HttpProxy:
             self.request_log.offer(_log_entry(exchange, response, version, seconds))
 
 
-def _log_entry(exchange: Exchange, response: Response, version: ServedVersion, seconds: float) -> LogEntry:
+def _log_entry(exchange: Exchange, response: Response, version: RoutedVersion, seconds: float) -> LogEntry:
     endpoint, request = exchange.target.endpoint, exchange.request
     entry = LogEntry(
         id=exchange.id,

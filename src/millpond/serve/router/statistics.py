@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from ..http.message import Response, json_response
-from .config import ServedVersion
+from .config import RoutedVersion
 from .dispatch import Dispatcher, Target
 from .links import Links
 from .replicas import Replica
@@ -24,7 +24,7 @@ async def gather_statistics(dispatcher: Dispatcher, links: Links, targets: list[
 
 
 async def _of_version(
-    dispatcher: Dispatcher, links: Links, endpoint: str, version: ServedVersion
+    dispatcher: Dispatcher, links: Links, endpoint: str, version: RoutedVersion
 ) -> dict[str, Any] | None:
     answers = await asyncio.gather(*(_ask(links, replica) for replica in dispatcher.taking(endpoint, version)))
     found = [answer for answer in answers if answer is not None]

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from .config import ServedVersion
+from .config import RoutedVersion
 
 SCHEMA = "millpond.router-stats/1"
 
@@ -43,13 +43,13 @@ class Answers:
 class EndpointStats:
     """Counts of one endpoint."""
 
-    versions: dict[ServedVersion, Answers] = field(default_factory=dict)
+    versions: dict[RoutedVersion, Answers] = field(default_factory=dict)
     refused: Counter[int] = field(default_factory=Counter)
     held_total: int = 0
     shadow: Answers = field(default_factory=Answers)
     shadow_dropped: int = 0
 
-    def of(self, version: ServedVersion) -> Answers:
+    def of(self, version: RoutedVersion) -> Answers:
         found = self.versions.get(version)
         if found is None:
             found = self.versions[version] = Answers()

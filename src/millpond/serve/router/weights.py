@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .config import ServedVersion
+from .config import RoutedVersion
 
 _MOST_SETS = 64
 
@@ -22,11 +22,11 @@ class WeightedTurns:
     when the set comes back, so a version that comes and goes shifts nothing between the others.
     """
 
-    def __init__(self, weights: Mapping[ServedVersion, int]) -> None:
+    def __init__(self, weights: Mapping[RoutedVersion, int]) -> None:
         self._weights = dict(weights)
-        self._rounds: dict[tuple[ServedVersion, ...], _Round] = {}
+        self._rounds: dict[tuple[RoutedVersion, ...], _Round] = {}
 
-    def take(self, ready: tuple[ServedVersion, ...]) -> ServedVersion:
+    def take(self, ready: tuple[RoutedVersion, ...]) -> RoutedVersion:
         """The version of `ready` (not empty) that takes the next request.
 
         Versions of weight 0 get none while another can; where all have 0, they share equally.

@@ -12,8 +12,10 @@ from millpond.decide.endpoints.changes import wanted_at_first
 from millpond.decide.endpoints.counts import EndpointCounts, counts_of, marked, traffic_between
 from millpond.decide.scale import ScaleRule, scale
 from millpond.decide.traffic import Canary, RolloutDecision, RolloutRule, RolloutStep, next_rollout
-from millpond.model.endpoint import ALL_TRAFFIC, Endpoint, EndpointScale, EndpointSite, Replica, ReplicaState, Rollout
+from millpond.model.endpoint import Endpoint, Rollout
+from millpond.model.endpoint_spec import ALL_TRAFFIC, EndpointScale, EndpointSite
 from millpond.model.people import SYSTEM, Project
+from millpond.model.replica import Replica, ReplicaState
 from millpond.model.volume import Site
 from millpond.services.deps import Deps
 from millpond.services.endpoints import endpoints

@@ -12,7 +12,7 @@ from millpond.decide.endpoints.changes import is_pattern, sites_of
 from millpond.decide.endpoints.reader import read_endpoint
 from millpond.decide.models import facts_of
 from millpond.errors import Conflict, Invalid
-from millpond.model.endpoint import EndpointSite, EndpointSpec
+from millpond.model.endpoint_spec import EndpointSite, EndpointSpec
 from millpond.model.model import split_written
 from millpond.model.model_check import CheckState
 from millpond.model.people import Project

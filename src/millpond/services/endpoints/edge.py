@@ -10,7 +10,8 @@ from sqlalchemy import Connection
 from millpond.db import endpoints as rows
 from millpond.decide.endpoints.pushes import pushed, pushed_back
 from millpond.errors import Conflict
-from millpond.model.endpoint import ENDPOINT_SCHEMA, Endpoint, EndpointSpec, EndpointView
+from millpond.model.endpoint import Endpoint, EndpointView
+from millpond.model.endpoint_spec import ENDPOINT_SCHEMA, EndpointSpec
 from millpond.model.model import split_written
 from millpond.model.people import Actor, Project
 from millpond.services.deps import Deps

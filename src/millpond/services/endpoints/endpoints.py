@@ -20,7 +20,8 @@ from millpond.decide.endpoints.changes import (
     without_canary,
 )
 from millpond.errors import BadRequest, Conflict, NameTaken
-from millpond.model.endpoint import Endpoint, EndpointRevision, EndpointSpec, EndpointState, EndpointView
+from millpond.model.endpoint import Endpoint, EndpointRevision, EndpointState, EndpointView
+from millpond.model.endpoint_spec import EndpointSpec
 from millpond.model.ids import new_job_id
 from millpond.model.people import Actor, Project, Role
 from millpond.services.deps import Deps

@@ -8,8 +8,8 @@ from millpond.db import endpoints as rows
 from millpond.db import jobs, placements, projects, replicas, sites
 from millpond.decide.endpoints.changes import sites_of
 from millpond.errors import NotReady
-from millpond.model.endpoint import ReplicaState
 from millpond.model.job import JobState, PlacementState
+from millpond.model.replica import ReplicaState
 from millpond.services.deps import Deps
 from millpond.services.endpoints import tokens
 from millpond.services.jobs.job_streams import StreamTarget

@@ -19,10 +19,12 @@ from millpond.decide.endpoints.changes import sites_of
 from millpond.decide.endpoints.replicas import ReplicaKind, plan_replicas
 from millpond.decide.endpoints.states import observed, state_of
 from millpond.errors import MillError, NotReady
-from millpond.model.endpoint import Endpoint, EndpointSite, EndpointState, Replica, ReplicaState
+from millpond.model.endpoint import Endpoint, EndpointState
+from millpond.model.endpoint_spec import EndpointSite
 from millpond.model.ids import new_id
 from millpond.model.job import Job
 from millpond.model.people import Project
+from millpond.model.replica import Replica, ReplicaState
 from millpond.model.run import Run
 from millpond.model.volume import Site
 from millpond.services.deps import Deps

@@ -13,15 +13,17 @@ from sqlalchemy.exc import IntegrityError
 
 from millpond.db import endpoint_tokens, endpoints, jobs, replicas, sites
 from millpond.decide.endpoints.changes import sites_of
-from millpond.decide.endpoints.config import RoutedEndpoint, TokenRules, has_taken, router_config
+from millpond.decide.endpoints.config import EndpointAtSite, TokenRules, has_taken, router_config
 from millpond.decide.endpoints.replicas import ReplicaKind
 from millpond.decide.endpoints.states import failure_of
 from millpond.decide.endpoints.weights import Version
 from millpond.errors import MillError
-from millpond.model.endpoint import Endpoint, EndpointPorts, EndpointSite, Offline, Packages, Replica, Router
+from millpond.model.endpoint import Endpoint
+from millpond.model.endpoint_spec import EndpointPorts, EndpointSite, Offline, Packages
 from millpond.model.ids import new_id
 from millpond.model.job import Job, JobState
 from millpond.model.people import Project
+from millpond.model.replica import Replica, Router
 from millpond.model.run import Run
 from millpond.model.volume import Site
 from millpond.services.deps import Deps
@@ -128,7 +130,7 @@ def _configure(
     here: Sequence[Replica], rules: TokenRules,
 ) -> None:  # fmt: skip
     routed = [
-        RoutedEndpoint(
+        EndpointAtSite(
             endpoint,
             asked,
             [one for one in here if one.endpoint_id == endpoint.id and one.site_id == site.id],

@@ -11,7 +11,8 @@ from sqlalchemy import Connection
 from millpond.db import endpoint_samples, endpoints, jobs, models, replicas
 from millpond.decide.endpoints.counts import VersionCounts
 from millpond.decide.endpoints.history import CountSample, history
-from millpond.model.endpoint import Endpoint, EndpointPoint, Router
+from millpond.model.endpoint import Endpoint, EndpointPoint
+from millpond.model.replica import Router
 from millpond.services.deps import Deps
 from millpond.services.endpoints.metrics import FRESH, SAMPLE_SECONDS, count_samples
 

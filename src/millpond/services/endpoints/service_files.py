@@ -13,8 +13,8 @@ from typing import Any
 from sqlalchemy import Connection
 
 from millpond.db import replicas, sites
-from millpond.model.endpoint import Router
 from millpond.model.job import Job
+from millpond.model.replica import Router
 from millpond.model.volume import Site
 
 

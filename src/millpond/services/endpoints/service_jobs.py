@@ -6,11 +6,13 @@ import hashlib
 import json
 
 from millpond.decide.endpoints.replicas import ReplicaKind
-from millpond.model.endpoint import Endpoint, EndpointSite, EndpointSpec, Offline, Packages, Router
+from millpond.model.endpoint import Endpoint
+from millpond.model.endpoint_spec import EndpointSite, EndpointSpec, Offline, Packages
 from millpond.model.ids import new_id
 from millpond.model.job_spec import JobInput, JobKind, JobService, JobSpec
 from millpond.model.names import model_dataset
 from millpond.model.people import Project
+from millpond.model.replica import Router
 from millpond.model.volume import Site
 from millpond.services.deps import Deps
 from millpond.services.endpoints import code

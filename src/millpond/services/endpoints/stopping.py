@@ -7,9 +7,9 @@ from datetime import datetime
 
 from millpond.decide import job_life
 from millpond.errors import NotFound
-from millpond.model.endpoint import Replica, ReplicaState
 from millpond.model.job import Job, JobState
 from millpond.model.people import SYSTEM, Project
+from millpond.model.replica import Replica, ReplicaState
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes
 from millpond.services.jobs import jobs as job_service

@@ -11,8 +11,9 @@ from millpond.db import computes, jobs, replicas, sites
 from millpond.decide.endpoints.changes import sites_of, versions_at
 from millpond.decide.endpoints.serving import site_serving
 from millpond.model.compute import Compute
-from millpond.model.endpoint import Endpoint, EndpointView, Replica, ReplicaState, ReplicaView, SiteServing
+from millpond.model.endpoint import Endpoint, EndpointView
 from millpond.model.job import Job
+from millpond.model.replica import Replica, ReplicaState, ReplicaView, SiteServing
 from millpond.model.volume import Site
 from millpond.services.computes.presence import is_connected
 

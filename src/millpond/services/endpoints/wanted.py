@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 from millpond.decide.endpoints.changes import versions_at
 from millpond.decide.endpoints.replicas import ReplicaKind, divided
-from millpond.model.endpoint import Endpoint, EndpointSite
+from millpond.model.endpoint import Endpoint
+from millpond.model.endpoint_spec import EndpointSite
 from millpond.model.volume import Site
 from millpond.services.endpoints import service_jobs
 

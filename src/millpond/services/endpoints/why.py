@@ -10,10 +10,11 @@ from millpond.db import jobs, sites
 from millpond.decide.drift import DriftLevel
 from millpond.decide.endpoints.changes import sites_of
 from millpond.decide.endpoints.last_words import last_words
-from millpond.model.endpoint import Endpoint, EndpointState, ReplicaState, Rollout
+from millpond.model.endpoint import Endpoint, EndpointState, Rollout
 from millpond.model.job import Job
 from millpond.model.people import Project
 from millpond.model.quantity import format_count, format_seconds
+from millpond.model.replica import ReplicaState
 from millpond.services.deps import Deps
 from millpond.services.endpoints import routing
 from millpond.services.endpoints.endpoints import find

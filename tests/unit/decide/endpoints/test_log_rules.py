@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from millpond.decide.endpoints.log_rules import describe_log, rules_of, shared_log
 from millpond.decide.endpoints.reader import endpoint_document, read_endpoint
-from millpond.model.endpoint import DEFAULT_LOG_BYTES, EndpointLog, LogLevel, LogSending
+from millpond.model.endpoint_spec import DEFAULT_LOG_BYTES, EndpointLog, LogLevel, LogSending
 
 TEXT = """\
 schema: millpond.endpoint/1

@@ -9,7 +9,8 @@ import pytest
 
 from millpond.decide.endpoints.pushes import pushed, pushed_back
 from millpond.errors import Conflict, Invalid
-from millpond.model.endpoint import EndpointRevision, EndpointSite, EndpointSpec, Offline, WeightedVersion
+from millpond.model.endpoint import EndpointRevision
+from millpond.model.endpoint_spec import EndpointSite, EndpointSpec, Offline, WeightedVersion
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from millpond.decide.endpoints.reader import endpoint_document, read_endpoint
-from millpond.model.endpoint import (
+from millpond.model.endpoint_spec import (
     EndpointLog,
     EndpointPorts,
     EndpointRollout,

@@ -8,7 +8,7 @@ import pytest
 
 from millpond.decide.endpoints.replicas import ReplicaKind, divided, kind_of, plan_replicas
 from millpond.decide.endpoints.weights import served_weights
-from millpond.model.endpoint import Replica, ReplicaState
+from millpond.model.replica import Replica, ReplicaState
 from millpond.testing.clock import NOON
 
 OLD, NEW = ReplicaKind("m", 1, "a"), ReplicaKind("m", 2, "a")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millpond.serve.errors import ServeError
-from millpond.serve.router.config import ConfigError, ReplicaAddress, ServedVersion, read_config
+from millpond.serve.router.config import ConfigError, ReplicaAddress, RoutedVersion, read_config
 from millpond.serve.router.dispatch import Dispatcher
 from millpond.serve.router.names import Names
 from millpond.serve.router.quota import Quotas
@@ -66,7 +66,7 @@ def test_names(model: str, version: str, endpoint: str | None, expected: str) ->
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=6), st.integers(0, 10))
 def test_the_replica_with_the_fewest_outstanding_requests_is_chosen(outstanding: list[int], start: int) -> None:
     replicas = [
-        Replica(ReplicaAddress(str(index), ServedVersion("m", 1), "unix:/x")) for index in range(len(outstanding))
+        Replica(ReplicaAddress(str(index), RoutedVersion("m", 1), "unix:/x")) for index in range(len(outstanding))
     ]
     for replica, count in zip(replicas, outstanding, strict=True):
         replica.outstanding = count
@@ -136,7 +136,7 @@ def test_outstanding_requests_survive_a_new_configuration() -> None:
     dispatcher.apply(read_config(json.dumps(document)))
     assert replica in dispatcher.replicas and replica.outstanding == 1
     dispatcher.release(target, replica)
-    assert dispatcher.stats["xray"].of(ServedVersion("chest-xray", 3)).outstanding == 0
+    assert dispatcher.stats["xray"].of(RoutedVersion("chest-xray", 3)).outstanding == 0
 
 
 @given(st.integers(1, 600), st.lists(st.floats(0, 5), max_size=200))

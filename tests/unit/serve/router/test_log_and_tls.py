@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond.serve.router.config import LogRule, ServedVersion, read_config
+from millpond.serve.router.config import LogRule, RoutedVersion, read_config
 from millpond.serve.router.log_rows import LogEntry, LoggedBody, body_document, is_sampled
 from millpond.serve.router.request_log import RequestLog
 from tests.unit.serve.router.routed import routed
@@ -26,7 +26,7 @@ from tests.unit.serve.router.routed import routed
 
 def an_entry(number: int, request: bytes | None = None) -> LogEntry:
     logged = LoggedBody(request) if request is not None else None
-    served = ServedVersion("chest-xray", 3)
+    served = RoutedVersion("chest-xray", 3)
     return LogEntry(f"{number:04d}", 1.5, "xray", served, "http", 200, 0.25, "t1", 10, 20, request=logged)
 
 

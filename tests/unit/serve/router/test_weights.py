@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond.serve.router.config import ServedVersion
+from millpond.serve.router.config import RoutedVersion
 from millpond.serve.router.weights import WeightedTurns
 
 
-def served(*numbers: int) -> tuple[ServedVersion, ...]:
-    return tuple(ServedVersion("m", number) for number in numbers)
+def served(*numbers: int) -> tuple[RoutedVersion, ...]:
+    return tuple(RoutedVersion("m", number) for number in numbers)
 
 
 def hundredths() -> st.SearchStrategy[list[int]]:
@@ -29,7 +29,7 @@ def hundredths() -> st.SearchStrategy[list[int]]:
 def test_every_prefix_is_within_one_of_the_exact_share(weights: list[int], requests: int) -> None:
     versions = served(*range(len(weights)))
     turns = WeightedTurns(dict(zip(versions, weights, strict=True)))
-    counts: Counter[ServedVersion] = Counter()
+    counts: Counter[RoutedVersion] = Counter()
     for number in range(1, requests + 1):
         counts[turns.take(versions)] += 1
         for version, weight in zip(versions, weights, strict=True):
@@ -56,7 +56,7 @@ def test_largest_credit_alone_strays_by_more_than_one_where_the_earliest_deadlin
     assert worst > 100
     versions = served(*range(len(weights)))
     turns = WeightedTurns(dict(zip(versions, weights, strict=True)))
-    counts: Counter[ServedVersion] = Counter()
+    counts: Counter[RoutedVersion] = Counter()
     for number in range(1, 101):
         counts[turns.take(versions)] += 1
         assert all(abs(100 * counts[one] - number * weights[one.version]) < 100 for one in versions)
@@ -65,8 +65,8 @@ def test_largest_credit_alone_strays_by_more_than_one_where_the_earliest_deadlin
 def test_a_version_that_comes_and_goes_shifts_nothing_between_the_others() -> None:
     one, two, three = versions = served(1, 2, 3)
     turns = WeightedTurns({one: 60, two: 30, three: 10})
-    together: Counter[ServedVersion] = Counter()
-    alone: Counter[ServedVersion] = Counter()
+    together: Counter[RoutedVersion] = Counter()
+    alone: Counter[RoutedVersion] = Counter()
     for _ in range(1000):
         together[turns.take(versions)] += 1
         alone[turns.take((one, three))] += 1
@@ -86,6 +86,6 @@ def test_a_version_that_comes_and_goes_shifts_nothing_between_the_others() -> No
     ],
 )
 def test_weights_of_nothing(weights: dict[int, int], ready: tuple[int, ...], expected: dict[int, int]) -> None:
-    turns = WeightedTurns({ServedVersion("m", number): weight for number, weight in weights.items()})
+    turns = WeightedTurns({RoutedVersion("m", number): weight for number, weight in weights.items()})
     counts = Counter(turns.take(served(*ready)).version for _ in range(100))
     assert counts == expected

@@ -8,9 +8,10 @@ import pytest
 
 from millpond.db import sites
 from millpond.errors import Conflict, Forbidden, NotFound
-from millpond.model.endpoint import EndpointView, SiteServing, SwapState
+from millpond.model.endpoint import EndpointView
 from millpond.model.ids import new_id
 from millpond.model.people import Role
+from millpond.model.replica import SiteServing, SwapState
 from millpond.model.volume import Site
 from millpond.services.endpoints import edge, endpoints, rounds
 from tests.unit.services.endpoints.test_endpoints import create

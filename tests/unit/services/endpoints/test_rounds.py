@@ -9,9 +9,10 @@ import pytest
 
 from millpond.db import endpoints as rows
 from millpond.db import jobs, placements, replicas
-from millpond.model.endpoint import EndpointState, Replica, ReplicaState
+from millpond.model.endpoint import EndpointState
 from millpond.model.job import Job, JobState
 from millpond.model.job_spec import JobKind
+from millpond.model.replica import Replica, ReplicaState
 from millpond.services.caches.fills import reports as cache_reports
 from millpond.services.computes import compute_care
 from millpond.services.endpoints import endpoints, rounds
