@@ -1,0 +1,1 @@
+"""Decisions about workspaces: how one is cloned, which snapshots go."""
