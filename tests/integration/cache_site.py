@@ -48,6 +48,10 @@ class CacheSite:
         self.ids[added.agent.id] = name
         self.start(name)
 
+    def is_seen_by(self, name: str) -> bool:
+        """True if this machine's agent has looked at the volume."""
+        return name in {self.ids[agent_id] for agent_id in self._sights()}
+
     def start(self, name: str) -> None:
         command = [sys.executable, "-m", "millpond", "agent", "--server", self.server.url, "--node", name]
         command += ["--token-file", str(self._root / f"{name}.token"), "--state-dir", str(self._root / name)]

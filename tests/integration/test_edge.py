@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -11,10 +12,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from millpond.agent.keeper.processes import marked
 from millpond.client.credentials import save_token
+from millpond.db import caches
 from millpond.services.endpoints import rounds
 from millpond.services.jobs import schedule
 from millpond.testing.server import ADMIN, RunningServer, running_server
@@ -41,6 +44,10 @@ class Edge:
     def at_site(self) -> dict[str, Any]:
         (found,) = self.mill.ok("edge", "list", NAME, "--json").json["items"]
         return dict(found)
+
+    def shown(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.mill.ok("endpoint", "show", NAME, "--json").json
+        return found
 
     def submit(self, compute: str, script: str, model: str) -> str:
         """A job on one machine that reads the model's first version."""
@@ -80,9 +87,8 @@ def edge(
 
 def end_services(root: Path) -> None:
     """Services outlive their agent on purpose: a test leaves none behind."""
-    for path in root.glob("*/placements/*"):
-        for process in marked(path.name):
-            os.kill(process.pid, signal.SIGKILL)
+    for state in root.iterdir():
+        kill_services(state)
 
 
 @pytest.mark.long
@@ -136,3 +142,56 @@ def test_two_machines_share_one_volume_of_models(edge: Edge, tmp_path: Path) -> 
     assert {edge.job(one)["compute"] for one in jobs} == {"first", "second"}
     cached = [one for one in edge.mill.ok("cache", "list", "--json").json["items"] if "counter" in one["dataset"]]
     assert len(cached) == 1, cached
+
+
+# Answers with the number of its process.
+NUMBER = """
+import os
+import numpy as np
+
+class Model:
+    def predict(self, inputs):
+        return {"y": inputs["x"] * 0 + os.getpid()}
+"""
+
+
+def test_two_machines_serve_one_endpoint_from_one_volume(edge: Edge, tmp_path: Path) -> None:
+    mill, port, root = edge.mill, edge.port, edge.site.volume.parent
+    register(mill, tmp_path / "model", "counter", 1)
+    (tmp_path / "model" / "1" / "model.py").write_text(NUMBER)
+    mill.ok("model", "register", "counter", "--from", str(tmp_path / "model"))
+    edge.site.add("second")
+    wait_until(lambda: edge.site.is_seen_by("second"), what="the second machine's look at the volume", within=60)
+    mill.ok("endpoint", "create", NAME, "--model", "counter@2", "--min", "2", "--public", "--environment", "none",
+            "--port", str(port), "--unchecked")  # fmt: skip
+    edge.until(lambda: edge.shown()["state"] == "ready", "replicas on both machines")
+    here = {one["compute"]: one for one in edge.shown()["replicas"]}
+    assert here.keys() == {"first", "second"}, "they are spread over the machines"
+    edge.until(lambda: answers(port) == "2", "the router")
+    numbers = {ask(port, NAME)[2]["outputs"][0]["data"][0] for _ in range(20)}
+    assert len(numbers) == 2, "both answer"
+    (router,) = root.glob("*/placements/*/service/router.json")
+    far = next(name for name in here if name != router.parents[3].name)
+    told = json.loads(router.read_text())["endpoints"][0]["replicas"]
+    assert sorted(one["http"].partition(":")[0] for one in told) == ["tcp", "unix"], "a socket where that is enough"
+    elsewhere = next(one["http"] for one in told if one["http"].startswith("tcp:")).removeprefix("tcp:")
+    assert httpx.get(f"http://{elsewhere}/v2", trust_env=False).status_code == 401, "nobody without its token"
+    with edge.server.deps.db.read() as tx:
+        ids = [one["id"] for one in mill.ok("cache", "list", "--json").json["items"] if "counter" in one["dataset"]]
+        assert [one.cached.attempt for one in caches.of_ids(tx, ids)] == [1], "one copy of the model, filled once"
+
+    with load(port, NAME) as answered:
+        edge.until(lambda: answered[200, "2"] > 50, "answers of both")
+        edge.site.end(edge.site.processes[far])
+        kill_services(root / far)
+        before = answered.total()
+        edge.until(lambda: answered.total() > before + 100, "answers while one machine is gone")
+        edge.site.start(far)
+        edge.until(lambda: edge.shown()["state"] == "ready", "the second replica again")
+    assert answered.keys() == {(200, "2")}, answered
+
+
+def kill_services(state: Path) -> None:
+    for path in state.glob("placements/*"):
+        for process in marked(path.name):
+            os.kill(process.pid, signal.SIGKILL)

@@ -21,6 +21,7 @@ from millpond.agent.keeper.clock import boot_id, boot_time
 from millpond.agent.kept_outputs import KeptOutputs
 from millpond.agent.measuring import Measuring
 from millpond.agent.outcome import SaveOutputs
+from millpond.agent.own_address import own_address
 from millpond.agent.peers.grants import Shared
 from millpond.agent.peers.identity import load_identity
 from millpond.agent.peers.serving import Offered, PeerServer
@@ -82,6 +83,8 @@ class Tools:
     probe_stores: Callable[[], list[StoreSeen]] = list
     # Where agents of other sites may fetch what is cached here; None: nowhere.
     listen: HostPort | None = None
+    # Where other machines of the site reach replicas of endpoints on this one; None: found out.
+    serving_address: str | None = None
 
 
 class Agent:
@@ -114,6 +117,7 @@ class Agent:
             checkpoints=tools.checkpoints,
             fetch_code=tools.fetch_code,
             changed=self._changed,
+            address=tools.serving_address or own_address(tools.server.url),
         )
         self._placements = Placements(placements_of(state_dir), world)
         self._tunnels = AgentTunnels(

@@ -25,6 +25,7 @@ from millpond.agent.drivers import (
     Pending,
     Reason,
     Running,
+    ServesElsewhere,
     Status,
     records,
 )
@@ -32,6 +33,7 @@ from millpond.agent.gpus import gpu_use
 from millpond.agent.kept_outputs import KeptOutputs
 from millpond.agent.log_shipping import Shipper
 from millpond.agent.outcome import SavedOutputs, SaveOutputs, read_outcome, save, spec_with_outputs
+from millpond.agent.own_address import LOOPBACK
 from millpond.agent.prepare import prepare
 from millpond.agent.request_log import RequestLogShipper
 from millpond.agent.server import Server
@@ -84,6 +86,8 @@ class PlacementWorld:
     checkpoints: Checkpoints
     fetch_code: FetchCode
     changed: Callable[[], None]
+    # Where other machines of the site reach this one.
+    address: str = LOOPBACK
 
 
 class Placement:
@@ -92,7 +96,7 @@ class Placement:
         self.directory = directory
         self._world = world
         self._adopted = (directory / SPEC).exists()
-        self._service = ServiceWatch(directory)
+        self._service = ServiceWatch(directory, self._serving_host)
         self._shipper: Shipper | None = None
         self._is_distributed = False
         self._desired: DesiredPlacement | None = None
@@ -225,6 +229,7 @@ class Placement:
             gpu_memory_bytes=self._gpu_memory_of(desired.node),
             epoch=self._epoch,
             restore=partial(self._restore, desired),
+            address=None if isinstance(self._world.driver, ServesElsewhere) else self._world.address,
         )
         return True
 
@@ -310,6 +315,11 @@ class Placement:
         )
 
     # Parts
+
+    def _serving_host(self) -> str | None:
+        """Where a replica is reached; None while that is not known."""
+        driver = self._world.driver
+        return driver.serving_host(self.directory) if isinstance(driver, ServesElsewhere) else self._world.address
 
     def _gpu_memory_of(self, node: str) -> int:
         return next((facts.gpu_memory_bytes for facts in self._world.driver.nodes() if facts.name == node), 0)

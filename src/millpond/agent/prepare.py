@@ -12,6 +12,7 @@ from pathlib import Path
 
 from millpond.agent import service_folder, step_folder
 from millpond.agent.keeper.clock import boot_id
+from millpond.agent.own_address import LOOPBACK
 from millpond.agent.spec import Mount, Spec, renew
 from millpond.model.job import RankPlace
 from millpond.model.mount import mount_variable
@@ -50,6 +51,7 @@ def prepare(
     epoch: float | None = None,
     restore: Callable[[Path], None] = lambda directory: None,
     fetch_code: Callable[[Path], None] | None = None,
+    address: str | None = LOOPBACK,
     environ: Mapping[str, str] = os.environ,
 ) -> None:
     """Fill the placement's directory up to `spec.json`, which comes last: with it the placement is prepared.
@@ -58,6 +60,7 @@ def prepare(
     from which its validity counts, `image` the container the job runs in, if it does: its inputs are mounted there.
     `gpu_memory_bytes` is that of one GPU of the node, where it is known; `epoch` what the server's clock showed when
     the boot time here was zero. `restore` fills the directory of its checkpoint, `fetch_code` the one it starts in.
+    `address` is that of this machine at its site, for services; None if jobs run on other machines.
     Leftovers of an interrupted preparation are removed. Raises OSError (disk full …).
     """
     gone = sorted(variable for variable, value in desired.secrets.items() if value is None)
@@ -100,6 +103,7 @@ def prepare(
             environ=environ,
             container=bool(image),
             gpu_memory_bytes=gpu_memory_bytes,
+            address=address,
         ),
         directory=str(work),
         valid_seconds=desired.valid_seconds,
@@ -144,6 +148,7 @@ def environment(
     environ: Mapping[str, str],
     container: bool = False,
     gpu_memory_bytes: int = 0,
+    address: str | None = LOOPBACK,
 ) -> dict[str, str]:
     """The environment of a job: a base that programs expect, Millpond's variables, and the user's, which win.
 
@@ -172,7 +177,7 @@ def environment(
         "MILL_CHECKPOINT": str(directory / CHECKPOINT),
         **{variable: str(path) for variable, path in inputs.items()},
         **step_folder.variables(desired.spec, inputs, directory / TEMPORARY),
-        **_service_variables(desired, directory),
+        **_service_variables(desired, directory, address),
     }
     if "MLFLOW_TRACKING_URI" not in {**desired.spec.env, **desired.secrets}:
         # The first run that MLflow's client creates is the job's. MLFLOW_RUN_ID would say so, too, but with it the
@@ -205,10 +210,10 @@ def environment(
     return found
 
 
-def _service_variables(desired: DesiredPlacement, directory: Path) -> dict[str, str]:
+def _service_variables(desired: DesiredPlacement, directory: Path, address: str | None) -> dict[str, str]:
     if desired.service is None or desired.spec.service is None:
         return {}
-    return service_folder.variables(desired.spec.service, desired.service, directory, desired.account)
+    return service_folder.variables(desired.spec.service, desired.service, directory, desired.account, address)
 
 
 def copy_writable(source: Path, target: Path) -> None:

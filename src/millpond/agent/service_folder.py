@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from millpond.agent.own_address import LOOPBACK, in_brackets, listening_host
 from millpond.model.job_spec import JobService
 from millpond.wire.desired import DesiredService
 from millpond.wire.observed import ServiceSeen
@@ -28,6 +29,10 @@ _CERT, _KEY = "tls.crt", "tls.key"
 # Of a Unix socket: the kernel takes 107 bytes.
 _LONGEST_PATH = 100
 _MOST_BYTES = 4 << 20
+_FREE_PORTS = "--http-port 0 --grpc-port 0"
+# What a replica tells of where it listens.
+_ADDRESSES = ("http", "grpc", "remote_http", "remote_grpc")
+_EVERYWHERE = ("tcp:0.0.0.0:", "tcp:[::]:")
 
 
 def make(directory: Path, asked: DesiredService) -> None:
@@ -63,11 +68,17 @@ def make_sockets(directory: Path, account: int, uid: int | None) -> Path:
     return path
 
 
-def variables(service: JobService, asked: DesiredService, directory: Path, account: int) -> dict[str, str]:
-    """Where its files lie, and for the command line: how a replica listens, and a router's certificate."""
+def variables(
+    service: JobService, asked: DesiredService, directory: Path, account: int, address: str | None = LOOPBACK
+) -> dict[str, str]:
+    """Where its files lie, and for the command line: how a replica listens, and a router's certificate.
+
+    `address` is that of this machine at its site; None if the job runs on another one, which shares no sockets.
+    """
     folder = directory / SERVICE
     found = {"MILL_SERVICE": str(folder), "MILL_SERVICE_MODEL": service.model, "MILL_SERVICE_HOST": asked.host}
-    found["MILL_SERVICE_LISTEN"] = _listen(sockets_of(directory, account) / directory.name)
+    socket = sockets_of(directory, account) / directory.name
+    found["MILL_SERVICE_LISTEN"] = _listen(socket, address, remote=service.remote)
     found["MILL_SERVICE_TLS"] = f"--tls-cert {folder / _CERT} --tls-key {folder / _KEY}" if asked.tls_cert else ""
     return found
 
@@ -75,6 +86,11 @@ def variables(service: JobService, asked: DesiredService, directory: Path, accou
 def seen(directory: Path) -> ServiceSeen:
     """What its process has written so far. What is no JSON object, or too long, is as good as nothing."""
     return ServiceSeen(ready=_document(directory / SERVICE / READY), stats=_document(directory / SERVICE / STATS))
+
+
+def has_told(directory: Path) -> bool:
+    """True if the process said that it is ready, in whatever way."""
+    return (directory / SERVICE / READY).exists()
 
 
 def router_config(directory: Path) -> dict[str, Any]:
@@ -93,13 +109,36 @@ def forget(directory: Path, account: int) -> None:
         path.unlink(missing_ok=True)
 
 
-def _listen(socket: Path) -> str:
-    """By a Unix socket, unless its path is too long or could not stand on a command line."""
+def reached(ready: Mapping[str, Any], host: str) -> dict[str, Any]:
+    """What a replica told, with `host` in place of "everywhere". Without sockets all routers reach it alike."""
+    found = {key: _at(value, host) if key in _ADDRESSES else value for key, value in ready.items()}
+    for key in ("http", "grpc"):
+        if found.get(key) != ready.get(key):
+            found.setdefault(f"remote_{key}", found[key])
+    return found
+
+
+def _at(address: object, host: str) -> object:
+    """`tcp:0.0.0.0:4000` is not where anybody else finds it."""
+    for everywhere in _EVERYWHERE:
+        if isinstance(address, str) and address.startswith(everywhere):
+            return f"tcp:{in_brackets(host)}:{address.removeprefix(everywhere)}"
+    return address
+
+
+def _listen(socket: Path, address: str | None, *, remote: bool) -> str:
+    """By a Unix socket, unless its path is too long or could not stand on a command line; and by ports for routers on
+    other machines."""
+    if address is None:
+        return f"--host 0.0.0.0 {_FREE_PORTS}"
     path = str(socket.with_suffix(".http"))
     is_usable = len(os.fsencode(path)) <= _LONGEST_PATH and shutil.which("sh") and not set(path) & set(" \t\n*?[")
-    if not is_usable:
-        return "--host 127.0.0.1 --http-port 0 --grpc-port 0"
-    return f"--listen-unix {path} --grpc-unix {socket.with_suffix('.grpc')}"
+    sockets = f"--listen-unix {path} --grpc-unix {socket.with_suffix('.grpc')}"
+    if not remote:
+        return sockets if is_usable else f"--host {LOOPBACK} {_FREE_PORTS}"
+    ports = f"--host {listening_host(address)} {_FREE_PORTS}"
+    # Without sockets "everywhere" is where it listens: the same address is then for routers here and elsewhere.
+    return f"{sockets} {ports}" if is_usable else f"--host 0.0.0.0 {_FREE_PORTS}"
 
 
 def _write(path: Path, text: str) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from millpond.agent import service_folder
+from millpond.agent.own_address import LOOPBACK
 from millpond.wire.desired import DesiredService
 from millpond.wire.observed import ServiceSeen
 
@@ -21,8 +23,10 @@ TELL_SECONDS = 2.0
 class ServiceWatch:
     """Of one placement; of a job that is no service it sees nothing."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, host: Callable[[], str | None] = lambda: LOOPBACK) -> None:
+        """`host`: where ports of the process are reached at its site; None while that is not known."""
         self._directory = directory
+        self._host = host
         self._marks: tuple[object, ...] = ()
         self._looked = self._told = 0.0
         self._waits = False
@@ -37,7 +41,9 @@ class ServiceWatch:
         marks = service_folder.marks(self._directory)
         if marks == self._marks or not any(marks):
             return False
-        before, self._marks, self.seen = self.seen, marks, service_folder.seen(self._directory)
+        before, self._marks, self.seen = self.seen, marks, self._read()
+        if self.seen.ready is None and service_folder.has_told(self._directory):
+            self._marks = ()
         waits, self._waits = self._waits, _requests_wait(self.seen)
         is_urgent = before is None or before.ready != self.seen.ready or (self._waits and not waits)
         if not is_urgent and (now < self._told + TELL_SECONDS or not _has_moved(before, self.seen)):
@@ -46,6 +52,15 @@ class ServiceWatch:
             return False
         self._told = now
         return True
+
+    def _read(self) -> ServiceSeen:
+        """A replica that nobody could reach yet is not ready, and looked at again."""
+        seen = service_folder.seen(self._directory)
+        if seen.ready is None:
+            return seen
+        host = self._host()
+        ready = None if host is None else service_folder.reached(seen.ready, host)
+        return seen.model_copy(update={"ready": ready})
 
     def write(self, asked: DesiredService | None) -> None:
         """Give the process its files as they are wanted now; one that cannot be written now is tried again."""

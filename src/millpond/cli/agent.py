@@ -115,6 +115,15 @@ def agent(
             "`mill site set SITE --address`.",
         ),
     ] = None,
+    serving_address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST",
+            envvar="MILL_SERVING_ADDRESS",
+            help="Name or address under which routers of endpoints on other machines of the site reach replicas here.",
+            show_default="that of the interface towards the server",
+        ),
+    ] = None,
     parent_pid: Annotated[int | None, typer.Option(help="Exit when this process exits.")] = None,
 ) -> None:
     """Run an agent: it fills volumes and runs jobs at a site. `mill up` starts one for its own machine.
@@ -154,7 +163,16 @@ def agent(
             log.error("the agent cannot start: %s %s", error.message, error.hint or "")
             _leave(error.exit_code)
         code = asyncio.run(
-            _serve(directory, runner, isolation, server=server, token=credential.secret, listen=at, parent=parent_pid)
+            _serve(
+                directory,
+                runner,
+                isolation,
+                server=server,
+                token=credential.secret,
+                listen=at,
+                serving_address=_host(serving_address),
+                parent=parent_pid,
+            )
         )
         _leave(code)
 
@@ -176,6 +194,7 @@ async def _serve(
     server: str,
     token: str,
     listen: HostPort | None,
+    serving_address: str | None,
     parent: int | None,
 ) -> int:
     """Run the agent until a signal, or until the parent has gone; the exit code."""
@@ -196,6 +215,7 @@ async def _serve(
         isolation=isolation,
         open_tunnel=partial(open_tunnel, server, token),
         listen=listen,
+        serving_address=serving_address,
     )
     try:
         await Agent(state_dir, tools).run(stop)
@@ -225,6 +245,12 @@ def _listen_address(text: str | None) -> HostPort | None:
         return None if text is None else HostPort.parse(text)
     except ValueError as error:
         raise BadRequest(f"--listen {error}", hint="Write it like 0.0.0.0:8425.") from error
+
+
+def _host(text: str | None) -> str | None:
+    if text and not re.fullmatch(r"[A-Za-z0-9.:_-]{1,253}", text):
+        raise BadRequest(f"--serving-address {text!r} is not a host.", hint="Write it like 10.0.0.7 or gpu-7.lab.")
+    return text or None
 
 
 def _token(state_dir: Path, token_file: Path | None) -> str | None:

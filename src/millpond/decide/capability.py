@@ -9,7 +9,7 @@ from functools import partial
 from millpond.decide.computes import WHOLE, NodeView, QueuedJob
 from millpond.decide.empty_nodes import processes_that_fit
 from millpond.decide.gpu_types import is_gpu_type, missing_label
-from millpond.model.job_spec import JobSpec, Resources
+from millpond.model.job_spec import ROUTER, JobSpec, Resources
 from millpond.model.quantity import format_bytes, format_count, format_gpus
 
 
@@ -37,8 +37,8 @@ def why_compute_unable(job: QueuedJob, node: NodeView) -> str | None:
         return f"{node.written} cannot run container images."
     if job.spec.processes and not node.gangs:
         return f"{node.compute} cannot run distributed jobs."
-    if job.spec.service and not node.services:
-        return f"{node.compute} cannot serve endpoints: its driver is {node.driver}."
+    if not _may_serve(job.spec, node):
+        return f"{node.compute} cannot {_serving(job.spec)}: {node.serving_problem or f'its driver is {node.driver}.'}"
     if not job.spec.reached <= node.reached:
         return f"{node.compute} cannot {_lacking(job, node)}."
     return _unable_to_share(job.spec.resources, node)
@@ -79,7 +79,7 @@ def _rules(job: QueuedJob) -> list[Rule]:
     if job.spec.site_id:
         rules.append((lambda node: node.site_id == job.spec.site_id, lambda _: _not_there()))
     if job.spec.service:
-        rules.append((lambda node: node.services, _no_service))
+        rules.append((lambda node: _may_serve(job.spec, node), partial(_no_service, job.spec)))
     if job.spec.reached:
         rules.append((lambda node: job.spec.reached <= node.reached, partial(_not_reached, job)))
     rules += _constraints(job)
@@ -182,11 +182,21 @@ def _not_there() -> Refusal:
     return Refusal("No compute is at the site.", "Attach one there: mill compute attach")
 
 
-def _no_service(nodes: Sequence[NodeView]) -> Refusal:
-    drivers = ", ".join(sorted({node.driver for node in nodes}))
+def _may_serve(spec: JobSpec, node: NodeView) -> bool:
+    if spec.service is None:
+        return True
+    return node.routers if spec.service.role == ROUTER else node.services
+
+
+def _serving(spec: JobSpec) -> str:
+    return "run routers of endpoints" if spec.service and spec.service.role == ROUTER else "serve endpoints"
+
+
+def _no_service(spec: JobSpec, nodes: Sequence[NodeView]) -> Refusal:
+    problems = sorted({node.serving_problem or f"Driver {node.driver} does not." for node in nodes})
     return Refusal(
-        f"No compute at the site can serve endpoints: {drivers} does not.",
-        "Attach a machine whose agent runs plain processes: mill compute attach",
+        f"No compute at the site can {_serving(spec)}. {' '.join(problems)}",
+        "Attach a machine of the site whose agent runs plain processes: mill compute attach",
     )
 
 

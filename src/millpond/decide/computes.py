@@ -31,8 +31,10 @@ class NodeView:
     gpu_fractions: GpuFractions = "accounted"
     # Distributed jobs run there, over as many nodes of the compute as they need.
     gangs: bool = False
-    # Replicas and routers of endpoints run there.
+    # Replicas of endpoints run there; their routers; why not both, and what to do.
     services: bool = False
+    routers: bool = False
+    serving_problem: str = ""
     driver: str = ""
     # How people reach jobs there while they run: "exec", "ports".
     reached: frozenset[str] = frozenset()

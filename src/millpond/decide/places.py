@@ -37,7 +37,8 @@ def zones_of(
     for node in sorted(nodes, key=lambda node: (node.compute, node.name)):
         if node.compute_id not in found:
             key = (
-                node.site_id, node.containers, node.gpu_fractions, node.gangs, node.services, node.reached, node.trust,
+                node.site_id, node.containers, node.gpu_fractions, node.gangs, node.services, node.routers,
+                node.reached, node.trust,
                 tuple(volumes.get(node.compute_id, ())),
             )  # fmt: skip
             if key not in first:
@@ -129,6 +130,12 @@ def plan_node(node: NodeView, zone: Zone, asked: Asked) -> Node:
 
 def size_of(spec: JobSpec) -> Size:
     return Size(spec.gpu_hundredths, spec.cpu, spec.memory_bytes, spec.processes)
+
+
+def apart_of(spec: JobSpec) -> str:
+    """What replicas have in common that should not all be on one node; "" for other jobs."""
+    service = spec.service
+    return f"{service.endpoint} {service.model}" if service is not None and service.endpoint else ""
 
 
 def _option(key: str, value: str) -> str:

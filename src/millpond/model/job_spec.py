@@ -135,17 +135,23 @@ class JobStep:
     outputs: tuple[StepOutput, ...] = ()
 
 
+# Roles of services.
+REPLICA, ROUTER = "replica", "router"
+
+
 @dataclass(frozen=True, slots=True)
 class JobService:
-    """What the process of a service is told (docs/design/025): `role` is "replica" or "router".
+    """What the process of a service is told (docs/design/025), by its role.
 
     `offline`: it goes on for as long as its agent does not hear from the server; its placement never runs out.
+    `remote`: a replica whose router may be on another machine.
     """
 
     role: str
     endpoint: str = ""
     model: str = ""
     offline: bool = True
+    remote: bool = False
 
 
 @dataclass(frozen=True, slots=True)

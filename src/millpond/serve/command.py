@@ -50,10 +50,10 @@ def _parser() -> argparse.ArgumentParser:
         "--control", action="store_true", help="Let clients load and unload models, and send files of their own."
     )
     parser.add_argument("--host", default="127.0.0.1", help="Address to listen at (default: 127.0.0.1).")
-    parser.add_argument("--listen-unix", type=Path, metavar="PATH", help="Unix socket for HTTP instead of a port.")
+    parser.add_argument("--listen-unix", type=Path, metavar="PATH", help="Unix socket for HTTP, beside --http-port.")
     parser.add_argument("--http-port", type=int, metavar="N", help="Port for HTTP; 0 is any free one (default: 8000).")
     parser.add_argument("--grpc-port", type=int, metavar="N", help="Port for gRPC; none without it.")
-    parser.add_argument("--grpc-unix", type=Path, metavar="PATH", help="Unix socket for gRPC instead of a port.")
+    parser.add_argument("--grpc-unix", type=Path, metavar="PATH", help="Unix socket for gRPC, beside --grpc-port.")
     parser.add_argument("--metrics-port", type=int, metavar="N", help="Port for Prometheus; none without it.")
     parser.add_argument("--token-file", type=Path, metavar="FILE", help="File with the token that requests must carry.")
     parser.add_argument("--ready-file", type=Path, metavar="FILE", help="File to write once the models serve.")
@@ -86,7 +86,9 @@ def _options(given: argparse.Namespace) -> Options:
         listening=Listening(
             http=http,
             grpc=_grpc_address(given),
-            metrics=None if given.metrics_port is None else f"tcp:{given.host}:{given.metrics_port}",
+            remote_http=_port(given.host, given.http_port) if given.listen_unix is not None else None,
+            remote_grpc=_port(given.host, given.grpc_port) if given.grpc_unix is not None else None,
+            metrics=_port(given.host, given.metrics_port),
             tls_cert=given.tls_cert,
             tls_key=given.tls_key,
         ),
@@ -100,7 +102,11 @@ def _options(given: argparse.Namespace) -> Options:
 def _grpc_address(given: argparse.Namespace) -> str | None:
     if given.grpc_unix is not None:
         return f"unix:{given.grpc_unix.absolute()}"
-    return None if given.grpc_port is None else f"tcp:{given.host}:{given.grpc_port}"
+    return _port(given.host, given.grpc_port)
+
+
+def _port(host: str, port: int | None) -> str | None:
+    return None if port is None else f"tcp:{host}:{port}"
 
 
 def _model(written: str) -> tuple[str, ModelFolder]:

@@ -28,10 +28,12 @@ FINISH_SECONDS = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """Addresses, `unix:/path` or `tcp:host:port`."""
+    """Addresses, `unix:/path` or `tcp:host:port`. Those that are `remote` are for other machines, beside sockets."""
 
     http: str
     grpc: str | None = None
+    remote_http: str | None = None
+    remote_grpc: str | None = None
     metrics: str | None = None
     tls_cert: Path | None = None
     tls_key: Path | None = None
@@ -71,7 +73,7 @@ async def serve(options: Options) -> int:
                 return 1
         loaded = time.monotonic() - began
         if options.ready_file:
-            _write_ready(options.ready_file, _told(server, http, grpc, loaded))
+            _write_ready(options.ready_file, _told(server, options.listening, http, grpc, loaded))
         log.info("serving %d models at %s", len(server.served()), http[0].address)
         await ending.wait()
         server.accepting = False
@@ -94,7 +96,8 @@ async def _listen(server: ModelServer, options: Options) -> list[HttpServer]:
     where = options.listening
     tls = tls_context(where.tls_cert, where.tls_key) if where.tls_cert else None
     routes = Routes(server, options.token)
-    http = [await serve_http(routes, listen=where.http, limits=options.limits, tls=tls)]
+    addresses = [one for one in (where.http, where.remote_http) if one]
+    http = [await serve_http(routes, listen=one, limits=options.limits, tls=tls) for one in addresses]
     if where.metrics:
         http.append(await serve_http(routes.metrics, listen=where.metrics, limits=options.limits))
     return http
@@ -107,6 +110,7 @@ def _listen_grpc(server: ModelServer, options: Options) -> GrpcServer | None:
     return serve_grpc(
         server,
         listen=where.grpc,
+        also=where.remote_grpc,
         token=options.token,
         most_bytes=options.limits.body_bytes,
         tls_cert=where.tls_cert,
@@ -114,15 +118,22 @@ def _listen_grpc(server: ModelServer, options: Options) -> GrpcServer | None:
     )
 
 
-def _told(server: ModelServer, http: list[HttpServer], grpc: GrpcServer | None, seconds: float) -> dict[str, Any]:
+def _told(
+    server: ModelServer, where: Listening, http: list[HttpServer], grpc: GrpcServer | None, seconds: float
+) -> dict[str, Any]:
     warmup = server.repository.warmup_seconds
     models: dict[str, list[str]] = {}
     for served in server.served():
         models.setdefault(served.config.name, []).append(served.version)
+    remote = {
+        "remote_http": http[1].address if where.remote_http else None,
+        "remote_grpc": grpc.addresses[1] if grpc and where.remote_grpc else None,
+    }
     return {
         "http": http[0].address,
         "grpc": grpc.address if grpc else None,
-        "metrics": http[1].address if len(http) > 1 else None,
+        **{name: address for name, address in remote.items() if address},
+        "metrics": http[-1].address if where.metrics else None,
         "pid": os.getpid(),
         "models": models,
         "load_s": round(seconds - warmup, 3),

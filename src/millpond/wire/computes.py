@@ -41,6 +41,9 @@ class Capabilities(Response):
     gpu_fractions: Literal["none", "accounted", "enforced"] = "accounted"
     gangs: bool = False
     services: bool = False
+    routers: bool = False
+    # Why it cannot run replicas or routers of endpoints, and what to do.
+    serving_problem: str = ""
     ports: bool = False
     exec: bool = False
     # What a job may ask of the driver, each with the label by which nodes list what they offer of it; "": any value.

@@ -35,6 +35,8 @@ class Capabilities(Request):
     gpu_fractions: Literal["none", "accounted", "enforced"] = "accounted"
     gangs: bool = False
     services: bool = False
+    routers: bool = False
+    serving_problem: str = Field(default="", max_length=500)
     ports: bool = False
     exec: bool = False
     # What a job may ask of the driver, each with the label by which nodes list what they offer of it; "": any value.

@@ -60,6 +60,34 @@ def test_a_socket_whose_path_would_be_too_long_becomes_a_port(tmp_path: Path) ->
     assert "--http-port 0" in long["MILL_SERVICE_LISTEN"]
 
 
+def test_a_replica_whose_router_may_be_elsewhere_has_ports_beside_its_sockets() -> None:
+    service, place = JobService("replica", "e", "m@1", remote=True), Path("/s/placements/p1")
+    both = service_folder.variables(service, DesiredService(), place, 7, "127.0.0.1")["MILL_SERVICE_LISTEN"]
+    assert "--listen-unix /s/sockets/7/p1.http" in both and "--host 127.0.0.1 --http-port 0 --grpc-port 0" in both
+    cluster = service_folder.variables(service, DesiredService(), place, 7, None)["MILL_SERVICE_LISTEN"]
+    assert cluster == "--host 0.0.0.0 --http-port 0 --grpc-port 0", "a node of a cluster shares no sockets"
+
+
+def test_everywhere_is_told_as_the_address_of_the_machine(placement: Path) -> None:
+    told = {"http": "unix:/s/p", "grpc": None, "remote_http": "tcp:0.0.0.0:40", "load_s": 1}
+    assert service_folder.reached(told, "10.0.0.7")["remote_http"] == "tcp:10.0.0.7:40"
+    ports = service_folder.reached({"http": "tcp:0.0.0.0:40", "grpc": "tcp:[::]:41"}, "2001:db8::1")
+    assert ports["http"] == ports["remote_http"] == "tcp:[2001:db8::1]:40" and ports["grpc"] == "tcp:[2001:db8::1]:41"
+    assert service_folder.reached({"http": "tcp:127.0.0.1:40"}, "10.0.0.7") == {"http": "tcp:127.0.0.1:40"}
+
+
+def test_a_replica_is_ready_once_it_is_known_where_it_runs(placement: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    moment, hosts = [100.0], [None, "node-7"]
+    monkeypatch.setattr(service_watch.time, "monotonic", lambda: moment[0])
+    watch = ServiceWatch(placement, lambda: hosts[0])
+    (placement / SERVICE / "ready.json").write_text('{"http": "tcp:0.0.0.0:40"}')
+    watch.look()
+    assert watch.seen is not None and watch.seen.ready is None
+    del hosts[0]
+    moment[0] += 1
+    assert watch.look() and watch.seen.ready is not None and watch.seen.ready["http"] == "tcp:node-7:40"
+
+
 def test_only_news_are_told(placement: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     moment = [100.0]
     monkeypatch.setattr(service_watch.time, "monotonic", lambda: moment[0])

@@ -20,6 +20,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from tritonclient import grpc as triton_grpc
 
 from millpond.testing.serving import write_python_model
 from millpond.testing.waiting import wait_until
@@ -105,6 +106,23 @@ def test_sigterm_finishes_what_is_in_flight(tmp_path: Path) -> None:
         asking.join()
         assert (answers[0][0], json.loads(answers[0][1])["outputs"][0]["data"]) == (200, [5])
         assert running.wait(30) == 0
+
+
+def test_serves_at_sockets_and_ports_at_once(tmp_path: Path) -> None:
+    version = write_python_model(tmp_path / "models", "m", CODE) / "1"
+    (version / "go").touch()
+    token, sockets = tmp_path / "token", (tmp_path / "http.sock", tmp_path / "grpc.sock")
+    token.write_text("s3cret\n")
+    listen = ("--listen-unix", str(sockets[0]), "--grpc-unix", str(sockets[1]), "--http-port", "0", "--grpc-port", "0")
+    with process(tmp_path, *listen, "--token-file", str(token)) as (_, ready):
+        assert (ready["http"], ready["grpc"]) == (f"unix:{sockets[0]}", f"unix:{sockets[1]}")
+        host, _, port = ready["remote_http"].removeprefix("tcp:").rpartition(":")
+        for connection in (UnixConnection(str(sockets[0])), http.client.HTTPConnection(host, int(port), timeout=60)):
+            connection.request("POST", "/v2/models/m/infer", CALL, {"Authorization": "Bearer s3cret"})
+            assert connection.getresponse().status == 200
+            connection.close()
+        with triton_grpc.InferenceServerClient(ready["remote_grpc"].removeprefix("tcp:")) as client:
+            assert client.is_server_ready(headers={"authorization": "Bearer s3cret"})
 
 
 def test_serves_over_tls(tmp_path: Path) -> None:

@@ -5448,10 +5448,20 @@ export interface components {
              */
             queues: boolean;
             /**
+             * Routers
+             * @default false
+             */
+            routers: boolean;
+            /**
              * Services
              * @default false
              */
             services: boolean;
+            /**
+             * Serving Problem
+             * @default
+             */
+            serving_problem: string;
             /**
              * Shared Trust
              * @default true
@@ -5503,10 +5513,20 @@ export interface components {
              */
             queues: boolean;
             /**
+             * Routers
+             * @default false
+             */
+            routers: boolean;
+            /**
              * Services
              * @default false
              */
             services: boolean;
+            /**
+             * Serving Problem
+             * @default
+             */
+            serving_problem: string;
             /** Shared Trust */
             shared_trust: boolean;
         };
@@ -8741,9 +8761,10 @@ export interface components {
         };
         /**
          * JobService
-         * @description What the process of a service is told (docs/design/025): `role` is "replica" or "router".
+         * @description What the process of a service is told (docs/design/025), by its role.
          *
          *     `offline`: it goes on for as long as its agent does not hear from the server; its placement never runs out.
+         *     `remote`: a replica whose router may be on another machine.
          */
         "JobService-Input": {
             /**
@@ -8761,14 +8782,20 @@ export interface components {
              * @default true
              */
             offline: boolean;
+            /**
+             * Remote
+             * @default false
+             */
+            remote: boolean;
             /** Role */
             role: string;
         };
         /**
          * JobService
-         * @description What the process of a service is told (docs/design/025): `role` is "replica" or "router".
+         * @description What the process of a service is told (docs/design/025), by its role.
          *
          *     `offline`: it goes on for as long as its agent does not hear from the server; its placement never runs out.
+         *     `remote`: a replica whose router may be on another machine.
          */
         "JobService-Output": {
             /**
@@ -8786,6 +8813,11 @@ export interface components {
              * @default true
              */
             offline: boolean;
+            /**
+             * Remote
+             * @default false
+             */
+            remote: boolean;
             /** Role */
             role: string;
         };

@@ -90,8 +90,12 @@ class Capabilities:
     gpu_fractions: Literal["none", "accounted", "enforced"] = "accounted"
     # The processes of a distributed job start all or none, and reach each other.
     gangs: bool = False
-    # Replicas and routers of endpoints: they find their files, and what they tell of themselves is read.
+    # Replicas of endpoints: they find their files, what they tell of themselves is read, and routers reach them.
     services: bool = False
+    # Routers of endpoints: they run where the agent does, on ports that clients reach.
+    routers: bool = False
+    # Why it cannot do one of both, and what to do, for people.
+    serving_problem: str = ""
     # A port of a job can be reached, and a command run beside it.
     ports: bool = False
     exec: bool = False
@@ -167,6 +171,15 @@ class Reachable(Protocol):
 
     def address(self, directory: Path, port: int) -> tuple[str, int]:
         """Where a connection to `port` of this job, and of no other, is made from the agent's machine."""
+        ...
+
+
+@runtime_checkable
+class ServesElsewhere(Protocol):
+    """A driver whose replicas run on other machines than the agent: routers reach them by their ports alone."""
+
+    def serving_host(self, directory: Path) -> str | None:
+        """Under which name or address the machine or pod of this job is reached at its site; None while unknown."""
         ...
 
 

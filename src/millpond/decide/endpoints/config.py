@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from millpond.decide.endpoints.addresses import addresses_of
 from millpond.decide.endpoints.changes import entry_of, versions_at
 from millpond.decide.endpoints.log_rules import shared_log
 from millpond.decide.endpoints.weights import Version, served_weights
@@ -36,8 +37,10 @@ class TokenRules:
     revoked: Sequence[str] = ()
 
 
-def router_config(project: str, router: Router, routed: Sequence[EndpointAtSite], rules: TokenRules) -> dict[str, Any]:
-    """Without the number of the configuration and the tokens of replicas."""
+def router_config(
+    project: str, router: Router, routed: Sequence[EndpointAtSite], rules: TokenRules, agent: str | None = None
+) -> dict[str, Any]:
+    """Without the number of the configuration and the tokens of replicas. `agent` is that of the router's machine."""
     return {
         "schema": SCHEMA,
         "project": project,
@@ -45,7 +48,7 @@ def router_config(project: str, router: Router, routed: Sequence[EndpointAtSite]
         "keys": [{"id": key, "ed25519": public} for key, public in sorted(rules.keys.items())],
         "revoked": sorted(rules.revoked),
         "log": shared_log([one.endpoint.spec.log for one in routed]),
-        "endpoints": [_endpoint(one) for one in sorted(routed, key=lambda one: one.endpoint.name)],
+        "endpoints": [_endpoint(one, agent) for one in sorted(routed, key=lambda one: one.endpoint.name)],
     }
 
 
@@ -60,7 +63,7 @@ def has_taken(router: Router, stats: Mapping[str, Any], endpoint: Endpoint) -> b
     return asked == given and stats.get("revision", router.config_number) >= router.config_number
 
 
-def _endpoint(one: EndpointAtSite) -> dict[str, Any]:
+def _endpoint(one: EndpointAtSite, agent: str | None) -> dict[str, Any]:
     endpoint, spec = one.endpoint, one.endpoint.spec
     asked = {(version.name, version.number): version.weight for version in versions_at(endpoint, one.site)}
     shadow = (spec.shadow.name, spec.shadow.number) if spec.shadow else None
@@ -74,7 +77,7 @@ def _endpoint(one: EndpointAtSite) -> dict[str, Any]:
         "versions": [
             {"model": model, "version": number, "weight": weight} for (model, number), weight in sorted(shares.items())
         ],
-        "replicas": [_replica(replica) for replica in one.replicas if replica.ready.get("http")],
+        "replicas": [told for replica in one.replicas if (told := _replica(replica, agent))],
         "hold": {
             "seconds": _COLD_SECONDS if one.site.min == 0 else _REPLACED_SECONDS,
             "requests": _HELD_REQUESTS,
@@ -88,12 +91,16 @@ def _endpoint(one: EndpointAtSite) -> dict[str, Any]:
     return found
 
 
-def _replica(one: Replica) -> dict[str, Any]:
+def _replica(one: Replica, agent: str | None) -> dict[str, Any] | None:
+    """None while the router cannot reach it."""
+    where = addresses_of(one, agent)
+    if where.http is None:
+        return None
     return {
         "id": one.placement_id,
         "model": one.model,
         "version": one.version,
-        "http": one.ready.get("http"),
-        "grpc": one.ready.get("grpc"),
+        "http": where.http,
+        "grpc": where.grpc,
         "state": "ready" if one.state is ReplicaState.READY else "draining",
     }

@@ -29,7 +29,8 @@ def observed(replica: Replica, job: Job | None, ready: Mapping[str, Any] | None,
     placement = job.status.placement_id
     if job.status.state is JobState.RUNNING and ready is not None:
         if replica.state is ReplicaState.READY and replica.placement_id == placement:
-            return replica
+            # Its agent may have been told of another address since.
+            return replica if replica.ready == ready else replace(replica, ready=dict(ready))
         return replace(
             replica, state=ReplicaState.READY, ready_at=now, placement_id=placement, ready=dict(ready), problem=None
         )
@@ -44,17 +45,19 @@ def state_of(
     refused: Sequence[str],
     routers_waiting: int = 0,
     routers_behind: int = 0,
+    unreached: Sequence[str] = (),
 ) -> tuple[EndpointState, tuple[str, ...]]:
     """State and reasons. `wanted` are kinds of replicas by site, `refused` why replicas or routers could not be
     started, `routers_waiting` how many sites have no router yet that takes requests,
-    `routers_behind` how many go by older shares: a change is over when none does."""
+    `routers_behind` how many go by older shares: a change is over when none does, `unreached` why routers cannot reach
+    replicas that are ready."""
     living = [one for one in here if one.state is not ReplicaState.ENDED]
     if endpoint.deleted_at is not None:
         return EndpointState.DELETING, (f"{format_count(len(living), 'replica')} left to stop.",)
     total = sum(sum(kinds.values()) for kinds in wanted.values())
     ready = sum(_ready(kinds, [one for one in living if one.site == site]) for site, kinds in wanted.items())
     answering = sum(one.state is ReplicaState.READY for one in living)
-    problems = [*refused, *dict.fromkeys(one.problem for one in living if one.problem)][:_SHOWN_PROBLEMS]
+    problems = [*unreached, *refused, *dict.fromkeys(one.problem for one in living if one.problem)][:_SHOWN_PROBLEMS]
     if routers_waiting:
         waits = f"{format_count(routers_waiting, 'router')} not ready."
         return (EndpointState.FAILING if problems else EndpointState.STARTING), (waits, *problems)
@@ -63,7 +66,7 @@ def state_of(
         return EndpointState.IDLE, ("Scaled to zero: the next request starts a replica.", *problems)
     if not answering:
         return (EndpointState.FAILING if problems else EndpointState.STARTING), (counts, *problems)
-    if ready >= total and len(living) == total:
+    if ready >= total and len(living) == total and not unreached:
         if routers_behind and endpoint.state is not EndpointState.READY:
             return EndpointState.UPDATING, (counts, f"{format_count(routers_behind, 'router')} still to be told.")
         return EndpointState.READY, (counts,)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Container, Iterator
 from heapq import heapify, heappop, heappush
 from math import inf
 
 from millpond.decide.scheduling import rules
 from millpond.decide.scheduling.accounts import Account, Admission, Cursor, Line
-from millpond.decide.scheduling.fleet import Fit, Spread
+from millpond.decide.scheduling.fleet import Allowed, Fit, Spread
 from millpond.decide.scheduling.pool import Pool
 from millpond.decide.scheduling.preemption import Preemptor
 from millpond.decide.scheduling.room import Room
 from millpond.decide.scheduling.rules import CLAIM, FREE, PRIORITY, REBALANCE
+from millpond.decide.scheduling.snapshot import Job
 
 # Every round moves towards what quotas and shares say, so few are needed; this only bounds an error of ours.
 MAX_ROUNDS = 20
@@ -176,10 +178,32 @@ def _find(
             return False
         return room.reservation is None or rules.may_use(room, wanted, pool.now, claim=claim)
 
-    found = pool.fleet.find(line.shape, allowed, elastic=elastic, only_cpu=only_cpu)
+    tries = (
+        pool.fleet.find(line.shape, one, elastic=elastic, only_cpu=only_cpu)
+        for one in _by_crowd(pool, wanted.job, allowed)
+    )
+    found = next((one for one in tries if one), None)
     if found is None and refusal is not None:
         pool.refuse(refusal)
     return found
+
+
+def _by_crowd(pool: Pool, job: Job, allowed: Allowed) -> Iterator[Allowed]:
+    """Of jobs that are to be apart: first nodes with the fewest others of them, then those with more."""
+    if not job.apart:
+        yield allowed
+        return
+    crowd = Counter(
+        seat.node
+        for one in pool.running.values()
+        if one.job.apart == job.apart and one.job.project == job.project
+        for seat in one.seats
+    )
+
+    def at_most(most: int) -> Allowed:
+        return lambda room: crowd[room.node.id] <= most and allowed(room)
+
+    yield from map(at_most, sorted({0, *crowd.values()}))
 
 
 def _first_submitted(pool: Pool, admission: Admission) -> Offers:

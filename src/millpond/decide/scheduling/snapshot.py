@@ -92,6 +92,8 @@ class Job:
     preemptible: bool = True
     # Seconds an attempt may run; None: no limit.
     time_limit: float | None = None
+    # Jobs of one word go to different nodes, as far as there are any with room; "": it does not matter.
+    apart: str = ""
 
     @property
     def rank(self) -> tuple[int, float, str]:

@@ -20,11 +20,16 @@ STREAMS = 48
 
 
 class GrpcServer:
-    """A listening server. `address` is `tcp:host:port` or `unix:/path`."""
+    """A listening server. `addresses` are `tcp:host:port` or `unix:/path`, as it was asked to listen."""
 
-    def __init__(self, server: grpc.Server, address: str) -> None:
+    def __init__(self, server: grpc.Server, addresses: tuple[str, ...]) -> None:
         self._server = server
-        self.address = address
+        self.addresses = addresses
+
+    @property
+    def address(self) -> str:
+        """The first of them."""
+        return self.addresses[0]
 
     def drain(self, seconds: float) -> None:
         """Refuse new calls, let those in flight finish for so long, then end. May be called twice."""
@@ -35,6 +40,7 @@ def serve_grpc(
     server: ModelServer,
     *,
     listen: str,
+    also: str | None = None,
     token: str | None = None,
     most_bytes: int = 256 << 20,
     tls_cert: Path | None = None,
@@ -42,7 +48,7 @@ def serve_grpc(
     threads: int = THREADS,
     streams: int = STREAMS,
 ) -> GrpcServer:
-    """Begin to serve at `listen`; port 0 is any free one."""
+    """Begin to serve at `listen`, and `also` there; port 0 is any free one."""
     pool = ThreadPoolExecutor(threads, thread_name_prefix="grpc")
     grpc_server = grpc.server(
         pool,
@@ -55,12 +61,18 @@ def serve_grpc(
             ("grpc.so_reuseport", 0),
         ],
     )
-    kind, _, where = listen.partition(":")
-    bound = _bind(grpc_server, listen if kind == "unix" else where, _credentials(tls_cert, tls_key))
+    credentials = _credentials(tls_cert, tls_key)
+    addresses = tuple(_listen(grpc_server, one, credentials) for one in (listen, also) if one)
     grpc_server.start()
-    address = listen if kind == "unix" else f"tcp:{where.rpartition(':')[0]}:{bound}"
-    log.info("gRPC at %s", address)
-    return GrpcServer(grpc_server, address)
+    log.info("gRPC at %s", " and ".join(addresses))
+    return GrpcServer(grpc_server, addresses)
+
+
+def _listen(server: grpc.Server, address: str, credentials: grpc.ServerCredentials | None) -> str:
+    """The address with the port that it got."""
+    kind, _, where = address.partition(":")
+    bound = _bind(server, address if kind == "unix" else where, credentials)
+    return address if kind == "unix" else f"tcp:{where.rpartition(':')[0]}:{bound}"
 
 
 def _bind(server: grpc.Server, where: str, credentials: grpc.ServerCredentials | None) -> int:

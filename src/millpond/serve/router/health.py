@@ -61,7 +61,9 @@ class Health:
         except ReplicaSlow:
             replica.slow_probes += 1
             return replica.answers and replica.slow_probes < _MOST_SLOW_PROBES
-        except (ReplicaLost, ReplicaMisbehaved):
+        except (ReplicaLost, ReplicaMisbehaved) as error:
+            replica.found(str(error))
             return False
         replica.slow_probes = 0
+        replica.found(None)
         return answer.status == 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Sequence
 
 from .config import ReplicaAddress
@@ -13,13 +14,24 @@ class Replica:
     A replica that the configuration names is taken to answer until it is seen not to.
     """
 
-    __slots__ = ("address", "answers", "outstanding", "slow_probes")
+    __slots__ = ("address", "answers", "lost_since", "outstanding", "problem", "slow_probes")
 
     def __init__(self, address: ReplicaAddress) -> None:
         self.address = address
         self.answers = True
         self.outstanding = 0
         self.slow_probes = 0
+        # Since when it cannot be reached, and what was found; by the clock of `time.monotonic`.
+        self.lost_since: float | None = None
+        self.problem = ""
+
+    def found(self, problem: str | None) -> None:
+        """It was reached, or could not be for this reason."""
+        if problem is None:
+            self.lost_since = None
+        elif self.lost_since is None:
+            self.lost_since = time.monotonic()
+        self.problem = problem or ""
 
     @property
     def takes_requests(self) -> bool:

@@ -13,6 +13,7 @@ from ..http.message import Request, Response
 from .config import RoutedEndpoint
 from .dispatch import Dispatcher
 from .holding import Holding
+from .replicas import Replica
 from .stats import BOUNDS, SCHEMA, Answers, EndpointStats, answers_document
 
 # A Prometheus histogram of every bound would be long: every other one will do there.
@@ -42,6 +43,7 @@ class Reporter:
             "config_error": self.config_error,
             "bounds_s": list(BOUNDS),
             "endpoints": [self._endpoint(endpoint) for endpoint in config.endpoints],
+            "lost": [_lost(replica) for replica in self._dispatcher.replicas if replica.lost_since is not None],
             "log": self._log_counts(),
         }
 
@@ -80,6 +82,12 @@ class Reporter:
             return Response(404, b"Metrics are at /metrics.\n", [(b"content-type", b"text/plain")])
         text = "\n".join(metric_lines(self.document())) + "\n"
         return Response(200, text.encode(), [(b"content-type", b"text/plain; version=0.0.4; charset=utf-8")])
+
+
+def _lost(replica: Replica) -> dict[str, Any]:
+    """A replica that cannot be reached, and since when."""
+    seconds = time.monotonic() - (replica.lost_since or 0.0)
+    return {"id": replica.address.id, "problem": replica.problem, "seconds": round(seconds)}
 
 
 def _shadow_document(endpoint: RoutedEndpoint, stats: EndpointStats) -> dict[str, Any]:

@@ -143,6 +143,7 @@ def node_of(tx: Connection, value: ElasticCompute) -> NodeView:
         containers=spec.driver == "podman",
         gangs=spec.driver == "process",
         services=spec.driver == "process",
+        routers=spec.driver == "process",
         driver=spec.driver,
         reached=frozenset({"exec", "ports"}),
         elastic=value.name,

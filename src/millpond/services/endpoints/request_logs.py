@@ -24,6 +24,7 @@ from millpond.lake.transfer import Meter
 from millpond.model.dataset import Commit, Dataset, Upload
 from millpond.model.endpoint import Endpoint
 from millpond.model.ids import new_id
+from millpond.model.job_spec import ROUTER
 from millpond.model.names import DEFAULT_BRANCH, model_dataset
 from millpond.model.people import Actor, Project
 from millpond.model.quantity import format_count
@@ -47,7 +48,7 @@ _KNOWN_FOR = timedelta(days=7)
 def receive(deps: Deps, actor: Actor, placement_id: str, content: bytes) -> None:
     """Keep a file of a router's log. StalePlacement unless the placement is a router of this agent's."""
     _, job = own_placement(deps, actor, placement_id)
-    if job.spec.service is None or job.spec.service.role != "router":
+    if job.spec.service is None or job.spec.service.role != ROUTER:
         raise BadRequest("Only routers have a request log.")
     for name, lines in sorted(lines_by_endpoint(content).items()):
         with deps.db.read() as tx:

@@ -6,19 +6,20 @@ row comes with its job, in one transaction. So servers may do this at the same t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from logging import getLogger
 
 from sqlalchemy import Connection
 
-from millpond.db import computes, endpoints, jobs, projects, replicas, sites
+from millpond.db import endpoints, jobs, projects, replicas, sites
 from millpond.decide.drift import DriftLevel
+from millpond.decide.endpoints.addresses import unreached
 from millpond.decide.endpoints.changes import sites_of
 from millpond.decide.endpoints.replicas import ReplicaKind, plan_replicas
 from millpond.decide.endpoints.states import observed, state_of
-from millpond.errors import MillError, NotReady
+from millpond.errors import MillError
 from millpond.model.endpoint import Endpoint, EndpointState
 from millpond.model.endpoint_spec import EndpointSite
 from millpond.model.ids import new_id
@@ -30,6 +31,7 @@ from millpond.model.volume import Site
 from millpond.services.deps import Deps
 from millpond.services.endpoints import acting, adjusting, routing, service_jobs, stopping
 from millpond.services.endpoints.endpoints import announce
+from millpond.services.endpoints.machines import remote_sites
 from millpond.services.endpoints.seen_drift import newest_drift
 from millpond.services.endpoints.wanted import Wanted, wanted_kinds
 from millpond.services.jobs import submit
@@ -87,17 +89,21 @@ def advance(deps: Deps, project: Project, endpoint: Endpoint, now: datetime) -> 
         places = sites_of(endpoint.spec, sites.all_of(tx)) if endpoint.deleted_at is None else []
         routers = routing.standing(tx, endpoint, {site.id for site, _ in places})
         drift = newest_drift(tx, endpoint)
+        remote = remote_sites(tx)
     seen = [_observed(one, known.get(one.job_id), told, now) for one in before]
     adjusted = _adjusted(deps, project, endpoint, places, seen, routers.stats, now)
     if adjusted is None:
         return  # there is a new revision: the next round is for that
-    wanted = wanted_kinds(adjusted, places)
+    wanted = wanted_kinds(adjusted, places, remote)
     starts, seen = _planned(wanted, places, seen, now)
     if seen != before or adjusted != endpoint:
         endpoint = _write(deps, adjusted, before, seen, now)
     stopping.stop_drained(deps, project, seen, now - DRAIN_NOTICE)
-    endpoint, refused = _start(deps, project, endpoint, starts, routers.computes)
-    state, reasons = state_of(endpoint, wanted, seen, [*routers.problems, *refused], routers.waiting, routers.behind)
+    endpoint, refused = _start(deps, project, endpoint, starts, remote)
+    state, reasons = state_of(
+        endpoint, wanted, seen, [*routers.problems, *refused], routers.waiting, routers.behind,
+        [said for site, stats in routers.stats.items() for said in unreached(stats or {}, seen, site)],
+    )  # fmt: skip
     # Of some drift only `mill why` tells: that is worth a look, not a word in every list.
     drifted = (drift.reason,) if drift is not None and drift.level is DriftLevel.MUCH else ()
     _write_state(deps, endpoint, state, (*reasons, *drifted))
@@ -184,34 +190,20 @@ def _locked(tx: Connection, endpoint: Endpoint) -> Endpoint:
 
 
 def _start(
-    deps: Deps, project: Project, endpoint: Endpoint, starts: Sequence[_Start], routed: Mapping[str, str | None]
+    deps: Deps, project: Project, endpoint: Endpoint, starts: Sequence[_Start], remote: Collection[str]
 ) -> tuple[Endpoint, list[str]]:  # fmt: skip
     """The endpoint with its revision after that, and why some replicas could not be started."""
     refused: list[str] = []
     for start in starts:
         try:
-            compute = _beside_router(deps, start.site, routed)
-            endpoint = _submit(deps, project, endpoint, start, compute)
+            endpoint = _submit(deps, project, endpoint, start, remote=start.site.id in remote)
         except MillError as error:
             hint = f" {error.hint}" if error.hint else ""
             refused.append(f"Cannot start a replica at {start.site.name}: {error.message}{hint}")
     return endpoint, list(dict.fromkeys(refused))
 
 
-def _beside_router(deps: Deps, site: Site, routed: Mapping[str, str | None]) -> str | None:
-    """The compute that replicas must run on, because their router reaches them there alone; None where there is but
-    one. NotReady until the router has a place."""
-    with deps.db.read() as tx:
-        able = [one for one in computes.all_computes(tx) if one.site_id == site.id and one.can("services")]
-    if len(able) <= 1:
-        return None
-    compute = routed.get(site.name)
-    if compute is None:
-        raise NotReady("its router has no place yet.")
-    return compute
-
-
-def _submit(deps: Deps, project: Project, endpoint: Endpoint, start: _Start, compute: str | None) -> Endpoint:
+def _submit(deps: Deps, project: Project, endpoint: Endpoint, start: _Start, *, remote: bool) -> Endpoint:
     """Start a replica; the endpoint with its next revision, so that no other server starts the same one."""
 
     def take(tx: Connection, job: Job, run: Run) -> None:
@@ -226,7 +218,6 @@ def _submit(deps: Deps, project: Project, endpoint: Endpoint, start: _Start, com
         )  # fmt: skip
 
     actor = acting.actor_of(deps, endpoint, project)
-    name, spec = service_jobs.replica_job(deps, project, endpoint, start.site, start.asked, start.kind)
-    spec = replace(spec, compute=compute)
+    name, spec = service_jobs.replica_job(deps, project, endpoint, start.site, start.asked, start.kind, remote=remote)
     submit.enqueue(deps, actor, project, spec, name=name, also=take)
     return replace(endpoint, revision=endpoint.revision + 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from logging import getLogger
@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import endpoint_tokens, endpoints, jobs, replicas, sites
+from millpond.db import endpoint_tokens, endpoints, jobs, placements, replicas, sites
 from millpond.decide.endpoints.changes import sites_of
 from millpond.decide.endpoints.config import EndpointAtSite, TokenRules, has_taken, router_config
 from millpond.decide.endpoints.replicas import ReplicaKind
@@ -28,6 +28,7 @@ from millpond.model.run import Run
 from millpond.model.volume import Site
 from millpond.services.deps import Deps
 from millpond.services.endpoints import acting, service_jobs, stopping, tokens
+from millpond.services.endpoints.machines import remote_sites
 from millpond.services.endpoints.wanted import wanted_kinds
 from millpond.services.jobs import submit
 
@@ -42,8 +43,6 @@ class RoutersStanding:
     problems: tuple[str, ...] = ()
     # What the routers counted, by the names of sites.
     stats: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
-    # Where each is, or is to be, by the names of sites; None while it is placed nowhere.
-    computes: Mapping[str, str | None] = field(default_factory=dict)
     # Jobs of those that failed and are tried again.
     failing: tuple[Job, ...] = ()
     # How many go by an older configuration than the endpoint asks for.
@@ -65,6 +64,8 @@ def advance(deps: Deps, project: Project, now: datetime) -> None:
         known = {(one.site_id, one.ports): one for one in replicas.routers(tx, project.id)}
         here = replicas.living(tx, [one.id for one in living])
         told = jobs.by_ids(tx, {one.job_id for one in known.values() if one.job_id})
+        agents = _agents(tx, told.values())
+        remote = remote_sites(tx)
         rules = TokenRules(endpoint_tokens.public_keys(tx), endpoint_tokens.revoked(tx, project.id, now))
     if living and not rules.keys:
         tokens.signing_key(deps)  # before the first token: a router knows the key when it is shown one
@@ -76,8 +77,9 @@ def advance(deps: Deps, project: Project, now: datetime) -> None:
         router = known.get(place) or _make(deps, project, served[0][1], place[1])
         if router is None:
             continue
-        _configure(deps, project, router, served, here, rules)
         job = told.get(router.job_id or "")
+        routed = _routed(served, here, remote)
+        _configure(deps, router, router_config(project.name, router, routed, rules, agents.get(router.job_id or "")))
         if job is None or job.status.state.is_finished:
             _start(deps, project, router, served)
         elif job.spec.tags.get(service_jobs.LISTENS) != service_jobs.listening(served[0][1]):
@@ -111,8 +113,7 @@ def standing(tx: Connection, endpoint: Endpoint, site_ids: Collection[str]) -> R
         if job is not None and failed:
             failing.append(job)
             problems.append(f"Router at {router.site}: {failed}")
-    computes = {one.site: job.status.compute for one in mine.values() if (job := known.get(one.job_id or ""))}
-    return RoutersStanding(waiting, tuple(problems), stats, computes, tuple(failing), behind)
+    return RoutersStanding(waiting, tuple(problems), stats, tuple(failing), behind)
 
 
 def _make(deps: Deps, project: Project, site: Site, ports: EndpointPorts) -> Router | None:
@@ -125,20 +126,27 @@ def _make(deps: Deps, project: Project, site: Site, ports: EndpointPorts) -> Rou
     return router
 
 
-def _configure(
-    deps: Deps, project: Project, router: Router, served: Sequence[tuple[Endpoint, Site, EndpointSite]],
-    here: Sequence[Replica], rules: TokenRules,
-) -> None:  # fmt: skip
-    routed = [
+def _agents(tx: Connection, known: Iterable[Job]) -> dict[str, str]:
+    """Where routers are, by the ids of their jobs."""
+    placed = {job.id: placements.get(tx, job.status.placement_id or "") for job in known}
+    return {job_id: one.agent_id for job_id, one in placed.items() if one is not None}
+
+
+def _routed(
+    served: Sequence[tuple[Endpoint, Site, EndpointSite]], here: Sequence[Replica], remote: Collection[str]
+) -> list[EndpointAtSite]:
+    return [
         EndpointAtSite(
             endpoint,
             asked,
             [one for one in here if one.endpoint_id == endpoint.id and one.site_id == site.id],
-            _versions(wanted_kinds(endpoint, [(site, asked)])[site.name]),
+            _versions(wanted_kinds(endpoint, [(site, asked)], remote)[site.name]),
         )
         for endpoint, site, asked in served
     ]
-    config = router_config(project.name, router, routed, rules)
+
+
+def _configure(deps: Deps, router: Router, config: dict[str, Any]) -> None:
     if config == router.config:
         return
     with deps.db.write() as tx:

@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 
 from millpond.db import replicas, sites
 from millpond.model.job import Job
+from millpond.model.job_spec import REPLICA
 from millpond.model.replica import Router
 from millpond.model.volume import Site
 
@@ -35,7 +36,7 @@ def of_jobs(tx: Connection, jobs: Iterable[Job], server_secret: bytes) -> Mappin
     found = {
         job.id: ServiceFiles(token=replica_token(server_secret, job.status.placement_id or ""))
         for job in services
-        if job.spec.service and job.spec.service.role == "replica"
+        if job.spec.service and job.spec.service.role == REPLICA
     }
     routing = {job.id for job in services} - found.keys()
     if not routing:

@@ -9,7 +9,7 @@ from millpond.decide.endpoints.replicas import ReplicaKind
 from millpond.model.endpoint import Endpoint
 from millpond.model.endpoint_spec import EndpointSite, EndpointSpec, Offline, Packages
 from millpond.model.ids import new_id
-from millpond.model.job_spec import JobInput, JobKind, JobService, JobSpec
+from millpond.model.job_spec import REPLICA, ROUTER, JobInput, JobKind, JobService, JobSpec
 from millpond.model.names import model_dataset
 from millpond.model.people import Project
 from millpond.model.replica import Router
@@ -36,15 +36,17 @@ _ROUTER = (
 )
 
 
-def kind_for(spec: EndpointSpec, site: EndpointSite, model: str, number: int) -> ReplicaKind:
-    """What a replica of this version at this site has to be; a change of anything in it needs a new one."""
-    shaped = json.dumps([site.template, site.offline.value, spec.environment.value])
+def kind_for(spec: EndpointSpec, site: EndpointSite, model: str, number: int, *, remote: bool = False) -> ReplicaKind:
+    """What a replica of this version at this site has to be; a change of anything in it needs a new one. `remote`: it
+    must be reached from other machines."""
+    shaped = json.dumps([site.template, site.offline.value, spec.environment.value, *(["remote"] if remote else [])])
     return ReplicaKind(model, number, hashlib.sha256(shaped.encode()).hexdigest()[:16])
 
 
 def replica_job(
-    deps: Deps, project: Project, endpoint: Endpoint, site: Site, asked: EndpointSite, kind: ReplicaKind
-) -> tuple[str, JobSpec]:
+    deps: Deps, project: Project, endpoint: Endpoint, site: Site, asked: EndpointSite, kind: ReplicaKind,
+    *, remote: bool = False,
+) -> tuple[str, JobSpec]:  # fmt: skip
     """Name and specification. NotFound if the version is gone."""
     version = versions.get(deps, project, kind.model, str(kind.version))
     author = endpoint.created_by
@@ -62,8 +64,8 @@ def replica_job(
         site_id=site.id,
         grace_seconds=_GRACE_SECONDS,
         experiment=EXPERIMENT,
-        tags={"endpoint": endpoint.name, "model": served, "role": "replica"},
-        service=JobService("replica", endpoint.name, served, offline=asked.offline is Offline.SERVE),
+        tags={"endpoint": endpoint.name, "model": served, "role": REPLICA},
+        service=JobService(REPLICA, endpoint.name, served, offline=asked.offline is Offline.SERVE, remote=remote),
     )
     return _named(endpoint.name), spec
 
@@ -81,8 +83,8 @@ def router_job(
         site_id=router.site_id,
         grace_seconds=_GRACE_SECONDS,
         experiment=EXPERIMENT,
-        tags={"role": "router", "site": router.site, LISTENS: listening(site)},
-        service=JobService("router", offline=offline),
+        tags={"role": ROUTER, "site": router.site, LISTENS: listening(site)},
+        service=JobService(ROUTER, offline=offline),
     )
     return _named(f"router-{router.site}"), spec
 

@@ -16,6 +16,8 @@ from millpond.services.deps import Deps
 TOPIC = "endpoints"
 # One address that cannot be read would make a router refuse its whole configuration.
 _ADDRESS = re.compile(r"unix:/[^\0\n]{1,105}|tcp:[A-Za-z0-9.:_\[\]-]{1,255}:[0-9]{1,5}")
+# For routers on the same machine, and on others.
+_ADDRESSES = ("http", "grpc", "remote_http", "remote_grpc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,8 @@ def observe_services(deps: Deps, agent: Agent, told: Mapping[str, ServiceWord], 
     news: dict[str, tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]] = {}
     for placement_id in sorted(told.keys() & living):
         service, before = told[placement_id], known.get(placement_id)
-        ready = checked_ready(service.ready)
+        checked = checked_ready(service.ready)
+        ready = None if checked is None else {**checked, "agent": agent.id}
         if before is None or before.ready != ready or before.stats != service.stats:
             news[placement_id] = ready, service.stats
     if not news:
@@ -52,7 +55,7 @@ def checked_ready(told: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if told is None:
         return None
     found: dict[str, Any] = {
-        key: told[key] for key in ("http", "grpc") if isinstance(told.get(key), str) and _ADDRESS.fullmatch(told[key])
+        key: told[key] for key in _ADDRESSES if isinstance(told.get(key), str) and _ADDRESS.fullmatch(told[key])
     }
     if "http" not in found:
         return None

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from millpond.db import jobs, placements, projects, queues, scheduling, templates
 from millpond.decide.engine_waits import SINCE, engine_waits
-from millpond.decide.places import size_of
+from millpond.decide.places import apart_of, size_of
 from millpond.decide.readiness import Never, Waits, readiness
 from millpond.decide.scheduling.snapshot import Reservation, Size
 from millpond.decide.score import ScorePolicy
@@ -78,6 +78,11 @@ class Loaded:
     def plan_sizes(self) -> Mapping[str, Size]:
         """What each process of a job takes, by class."""
         return {key: size_of(spec) for key, spec in self.specs.items()}
+
+    @cached_property
+    def apart(self) -> Mapping[str, str]:
+        """Which jobs go to different nodes, by class: replicas of one version for one endpoint, in their project."""
+        return {key: apart_of(spec) for key, spec in self.specs.items()}
 
     @property
     def with_environment(self) -> list[str]:

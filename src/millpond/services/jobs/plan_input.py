@@ -139,5 +139,5 @@ def _pending(
 def _job(loaded: Loaded, row: Any) -> PlanJob:
     return PlanJob(
         row.id, row.project, loaded.plan_sizes[row.class_key], row.priority, row.queued_at.timestamp(),
-        row.preemptible, row.timeout_seconds or None,
+        row.preemptible, row.timeout_seconds or None, loaded.apart[row.class_key],
     )  # fmt: skip

@@ -116,6 +116,8 @@ def _node_view(compute: Compute, node: Node, trusted: Trust, now: datetime) -> N
         gpu_fractions=gpu_fractions(compute),
         gangs=compute.can("gangs"),
         services=compute.can("services"),
+        routers=compute.can("routers"),
+        serving_problem=str((compute.capabilities or {}).get("serving_problem", "")),
         driver=compute.driver or "",
         reached=frozenset(way for way in WAYS if compute.can(way)),
         options=_options(compute, node),

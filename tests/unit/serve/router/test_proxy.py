@@ -88,9 +88,12 @@ def test_a_replica_that_dies_under_load_costs_no_request(tmp_path: Path) -> None
             assert await load == {200: 600}
             assert router.stats()["versions"][0]["retries"] > 0
             assert [len(router.router.dispatcher.taking("xray", replica)) for replica in _versions(router)] == [1]
+            (lost,) = router.router.reporter.document()["lost"]
+            assert lost["id"] == one.entry()["id"] and one.address in lost["problem"]
             # It comes back at the same address.
             await one.start()
             await router.until(lambda: router.stats()["versions"][0]["replicas_ready"] == 2)
+            assert router.router.reporter.document()["lost"] == []
 
     run(case())
 

@@ -53,7 +53,7 @@ class Serving:
     def sync(self) -> Desired:
         """The agent tells of everything that it was told to run."""
         seen = [self.seen(one) for one in self.wanted]
-        told = self.world.sync(*seen, capabilities={"services": True, "shared_trust": False})
+        told = self.world.sync(*seen, capabilities={"services": True, "routers": True, "shared_trust": False})
         self.wanted = told.placements
         return told
 

@@ -54,6 +54,7 @@ class ProcessDriver:
         return Capabilities(
             gangs=True,
             services=True,
+            routers=True,
             ports=True,
             exec=True,
             limits_enforced=limits is not None and limits.has_memory,
