@@ -6118,6 +6118,11 @@ export interface components {
              * @default 30
              */
             word_seconds: number;
+            /**
+             * Workspaces
+             * @default []
+             */
+            workspaces: components["schemas"]["DesiredWorkspace"][];
         };
         /**
          * DesiredFill
@@ -6530,6 +6535,15 @@ export interface components {
             node: string;
         };
         /**
+         * DesiredRestore
+         * @description Put this snapshot, or this commit where it is no longer near, in the place of the tree, once.
+         */
+        DesiredRestore: {
+            /** Attempt */
+            attempt: number;
+            source: components["schemas"]["DesiredSource"];
+        };
+        /**
          * DesiredService
          * @description Files of a replica or router, which the agent writes beside it, again whenever they change.
          *
@@ -6556,6 +6570,87 @@ export interface components {
              * @default
              */
             token: string;
+        };
+        /**
+         * DesiredSnapshot
+         * @description Be `near`: freeze the tree under this number. Be `kept`: commit it, too. Be `absent`: remove what is near.
+         */
+        DesiredSnapshot: {
+            /** Attempt */
+            attempt: number;
+            /** Name */
+            name: string;
+            /** Number */
+            number: number;
+            /** Parent */
+            parent?: string | null;
+            /**
+             * Want
+             * @enum {string}
+             */
+            want: "near" | "kept" | "absent";
+        };
+        /**
+         * DesiredSource
+         * @description What a new workspace begins with: nothing, a commit, a near snapshot, or the tree of another one as it is now.
+         */
+        DesiredSource: {
+            /**
+             * Bytes
+             * @default 0
+             */
+            bytes: number;
+            /**
+             * Cached
+             * @default false
+             */
+            cached: boolean;
+            /**
+             * Commit Id
+             * @default
+             */
+            commit_id: string;
+            /**
+             * Dataset
+             * @default
+             */
+            dataset: string;
+            /**
+             * Dataset Id
+             * @default
+             */
+            dataset_id: string;
+            /**
+             * Files
+             * @default 0
+             */
+            files: number;
+            /**
+             * Kind
+             * @default empty
+             * @enum {string}
+             */
+            kind: "empty" | "commit" | "snapshot" | "workspace";
+            /**
+             * Number
+             * @default 0
+             */
+            number: number;
+            /**
+             * Project Id
+             * @default
+             */
+            project_id: string;
+            /**
+             * Tree
+             * @default
+             */
+            tree: string;
+            /**
+             * Workspace Id
+             * @default
+             */
+            workspace_id: string;
         };
         /**
          * DesiredTunnel
@@ -6652,6 +6747,72 @@ export interface components {
              * @default false
              */
             visited: boolean;
+        };
+        /**
+         * DesiredWorkspace
+         * @description A workspace of a volume that this agent tends, while there is something to do for it.
+         *
+         *     One that is not listed is left as it is; it is removed by `want: absent` alone.
+         */
+        DesiredWorkspace: {
+            /**
+             * Account
+             * @default 0
+             */
+            account: number;
+            /** Attempt */
+            attempt: number;
+            /**
+             * How
+             * @enum {string}
+             */
+            how: "empty" | "subvolume" | "csi" | "overlay" | "reflink" | "fill" | "copy";
+            /** Id */
+            id: string;
+            /**
+             * In Use
+             * @default false
+             */
+            in_use: boolean;
+            /**
+             * Measure
+             * @default false
+             */
+            measure: boolean;
+            /** Name */
+            name: string;
+            /** Project */
+            project: string;
+            /** Project Id */
+            project_id: string;
+            /**
+             * Read Only
+             * @default false
+             */
+            read_only: boolean;
+            /**
+             * Reserve Bytes
+             * @default 0
+             */
+            reserve_bytes: number;
+            restore?: components["schemas"]["DesiredRestore"] | null;
+            /** Size Bytes */
+            size_bytes: number;
+            /**
+             * Snapshots
+             * @default []
+             */
+            snapshots: components["schemas"]["DesiredSnapshot"][];
+            source: components["schemas"]["DesiredSource"];
+            /** Token */
+            token: string;
+            /** Volume Id */
+            volume_id: string;
+            /**
+             * Want
+             * @enum {string}
+             */
+            want: "present" | "absent";
         };
         /**
          * Diff
@@ -10393,6 +10554,11 @@ export interface components {
              * @default 20
              */
             wait_seconds: number;
+            /**
+             * Workspaces
+             * @default []
+             */
+            workspaces: components["schemas"]["WorkspaceSeen"][];
         };
         /** PackSlotsRequest */
         PackSlotsRequest: {
@@ -12566,6 +12732,51 @@ export interface components {
             /** Slots */
             slots: components["schemas"]["Slot"][];
         };
+        /** SnapshotSeen */
+        SnapshotSeen: {
+            /** At */
+            at?: string | null;
+            /** Attempt */
+            attempt: number;
+            /**
+             * Bytes
+             * @default 0
+             */
+            bytes: number;
+            /** Commit */
+            commit?: string | null;
+            /** Consistency */
+            consistency?: ("atomic" | "frozen" | "per-file") | null;
+            /**
+             * Done Bytes
+             * @default 0
+             */
+            done_bytes: number;
+            /**
+             * Files
+             * @default 0
+             */
+            files: number;
+            /** Number */
+            number: number;
+            /** Problem */
+            problem?: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "taking" | "near" | "keeping" | "kept" | "absent" | "failed";
+            /**
+             * Transient
+             * @default false
+             */
+            transient: boolean;
+            /**
+             * Unique Bytes
+             * @default 0
+             */
+            unique_bytes: number;
+        };
         /** Source */
         Source: {
             /** Branch */
@@ -13896,6 +14107,22 @@ export interface components {
              */
             name_bytes: number;
             /**
+             * Overlay
+             * @default false
+             */
+            overlay: boolean;
+            /**
+             * Overlay Problem
+             * @default
+             */
+            overlay_problem: string;
+            /**
+             * Quota
+             * @default measured
+             * @enum {string}
+             */
+            quota: "qgroup" | "project" | "measured";
+            /**
              * Reflink
              * @default false
              */
@@ -13905,6 +14132,11 @@ export interface components {
              * @default false
              */
             squashed: boolean;
+            /**
+             * Subvolumes
+             * @default false
+             */
+            subvolumes: boolean;
             /**
              * Symlink
              * @default true
@@ -14084,6 +14316,81 @@ export interface components {
             /** Rule */
             rule?: string | null;
             state: components["schemas"]["JobState"];
+        };
+        /**
+         * WorkspaceSeen
+         * @description How a workspace stands, told until the desired state no longer asks.
+         */
+        WorkspaceSeen: {
+            /** Attempt */
+            attempt: number;
+            /** Consistency */
+            consistency?: ("atomic" | "frozen" | "per-file") | null;
+            /**
+             * Done Bytes
+             * @default 0
+             */
+            done_bytes: number;
+            /**
+             * Done Files
+             * @default 0
+             */
+            done_files: number;
+            /**
+             * Files
+             * @default 0
+             */
+            files: number;
+            /** How */
+            how?: ("empty" | "subvolume" | "csi" | "overlay" | "reflink" | "fill" | "copy") | null;
+            /** Id */
+            id: string;
+            /** Measured At */
+            measured_at?: string | null;
+            /** Problem */
+            problem?: string | null;
+            /**
+             * Quota
+             * @default measured
+             * @enum {string}
+             */
+            quota: "qgroup" | "project" | "measured";
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+            /** Restore Problem */
+            restore_problem?: string | null;
+            /**
+             * Restored
+             * @default 0
+             */
+            restored: number;
+            /**
+             * Seconds
+             * @default 0
+             */
+            seconds: number;
+            /** Shared Bytes */
+            shared_bytes?: number | null;
+            /**
+             * Snapshots
+             * @default []
+             */
+            snapshots: components["schemas"]["SnapshotSeen"][];
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "working" | "ready" | "absent" | "failed";
+            /**
+             * Transient
+             * @default false
+             */
+            transient: boolean;
+            /** Unique Bytes */
+            unique_bytes?: number | null;
         };
     };
     responses: never;
