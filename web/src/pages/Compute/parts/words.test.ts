@@ -21,6 +21,8 @@ it("says what a driver can do", () => {
     job_options: {},
     queues: false,
     services: false,
+    routers: false,
+    serving_problem: "",
   };
   const words = capabilityWords({ ...can, gangs: false, ports: false, exec: false, shared_trust: false });
   expect(words).toBe(
