@@ -17,6 +17,7 @@ from millpond.volumes.groups import set_apart
 from millpond.volumes.pointers import path_name
 from millpond.volumes.probe import probe
 from millpond.volumes.volume import CacheVolume, adopt, check, recognise
+from millpond.volumes.workspaces.probe import probe_workspaces
 from millpond.wire.desired import DesiredVolume
 from millpond.wire.observed import CommitSeen, VolumeFeatures, VolumeSeen
 
@@ -198,7 +199,8 @@ class VolumeWatch:
             with contextlib.suppress(DiskFull):
                 accounts = self._isolation.accounts
                 tried = probe(self.volume, group=accounts.first if accounts else None)
-                self._features = VolumeFeatures.model_validate(asdict(tried))
+                also = probe_workspaces(self.volume, uid=accounts.first if accounts else None)
+                self._features = VolumeFeatures.model_validate({**asdict(tried), **asdict(also)})
 
     def set_apart(self, projects: Iterable[str]) -> None:
         """Close what is cached of these projects to others, where this agent can and looks after the volume."""

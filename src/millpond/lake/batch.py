@@ -36,6 +36,8 @@ class Batch:
     rows: list[Row | None]
     # Those that were not known before they were read.
     unread: list[int] = field(default_factory=list)
+    # Its numbers are those of what these files are copies of: whatever is read of them does not change that.
+    is_identified: bool = False
     # What small ones hold that were read.
     blobs: list[tuple[bytes, bytes]] = field(default_factory=list)
 
@@ -47,7 +49,8 @@ class Batch:
     def take(self, number: int, reading: Reading) -> None:
         """Fill in what was read of a file, which may have been changed since it was found."""
         self.rows[number] = row_of(reading.entry)
-        self.numbers[number] = numbers_of(reading.status)
+        if not self.is_identified:
+            self.numbers[number] = numbers_of(reading.status)
         self.newest = max(self.newest, reading.status.st_mtime_ns, reading.status.st_ctime_ns)
         if reading.data:
             self.blobs.append((reading.entry.digest, reading.data))

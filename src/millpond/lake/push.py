@@ -44,13 +44,15 @@ class PushOptions:
     ignore: Sequence[str] = ()
     pack_target: int = PACK_TARGET
     stand_ins: StandIns = field(default_factory=dict)
+    # Gives files of a copy the numbers of their originals (lake/batch): by those they are known to be unchanged.
+    identify: Callable[[Iterator[Batch]], Iterator[Batch]] | None = None
     # Told of the entries of the tree, in the order of their paths.
     note: Callable[[Sequence[Row]], None] = lambda rows: None
 
     @property
     def walk(self) -> Path | None:
         """The file that remembers the tree. Not where files stand for something else: that may change beside them."""
-        if self.stat_cache is None or self.stand_ins:
+        if self.stat_cache is None or self.stand_ins or self.identify:
             return None
         return self.stat_cache.with_name(f"{self.stat_cache.name}-walk")
 
@@ -91,7 +93,8 @@ def push_directory(
         push = _Push(root, packer, meter, readers, cache or None, options.stand_ins, options.note)
         stop = stack.enter_context(_counting(root, options, meter))
         walk = Walk(cache.moment if cache else 0)
-        tree = push.build(walk.noting(batches(options.scan(root, warn))))
+        found = walk.noting(batches(options.scan(root, warn)))
+        tree = push.build(options.identify(found) if options.identify else found)
         stop.set()
         if options.walk:
             walk.save(options.walk, tree.root)
