@@ -3,15 +3,16 @@ for everybody."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from millpond.services.deps import Deps
-from millpond.services.endpoints.series import EndpointSeries, VersionSeries, series
+from millpond.services.endpoints.series import DriftSeries, EndpointSeries, VersionSeries, drift_series, series
 
-_LABELS = ["project_id", "endpoint_id", "site", "router_id"]
+_OF_ENDPOINT = ["project_id", "endpoint_id"]
+_LABELS = [*_OF_ENDPOINT, "site", "router_id"]
 _OF_VERSION = [*_LABELS, "model_id", "version"]
 _COUNTERS: tuple[tuple[str, str, Callable[[VersionSeries], float]], ...] = (
     ("requests", "Requests that a version answered since its router started.", lambda one: one.counts.requests),
@@ -52,6 +53,7 @@ class EndpointCollector(Collector):
         for one in found:
             held.add_metric(_labels(one), one.held)
         yield held
+        yield from _drift(drift_series(self._deps))
 
 
 def _latency(rows: list[tuple[list[str], VersionSeries]]) -> Metric:
@@ -65,6 +67,24 @@ def _latency(rows: list[tuple[list[str], VersionSeries]]) -> Metric:
             if (milliseconds := value(version)) is not None:
                 gauge.add_metric([*labels, quantile], milliseconds / 1000)
     return gauge
+
+
+def _drift(found: Sequence[DriftSeries]) -> Iterator[Metric]:
+    psi = GaugeMetricFamily(
+        "millpond_endpoint_drift_psi",
+        "PSI of a column in the newest window; columns are told by their place among those of inputs or outputs.",
+        labels=[*_OF_ENDPOINT, "column"],
+    )
+    alerts = GaugeMetricFamily(
+        "millpond_endpoint_drift_alerts", "Columns that moved more than the endpoint allows.", labels=_OF_ENDPOINT
+    )
+    for one in found:
+        place = [one.endpoint.project_id, one.endpoint.id]
+        for column, value in one.psi.items():
+            psi.add_metric([*place, column], value)
+        alerts.add_metric(place, one.alerts)
+    yield psi
+    yield alerts
 
 
 def _labels(one: EndpointSeries, version: VersionSeries | None = None) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from millpond.cli import endpoint_changes, endpoint_monitoring, endpoint_token
+from millpond.cli import endpoint_changes, endpoint_drift, endpoint_monitoring, endpoint_token
 from millpond.cli.command import command
 from millpond.cli.endpoint_arguments import EndpointName, asked_document, read_asked, say_state, show_endpoint
 from millpond.cli.output import Column
@@ -20,6 +20,7 @@ from millpond.wire.endpoints import Endpoint, EndpointPoint, EndpointReplica, En
 
 app = typer.Typer()
 app.registered_commands += endpoint_changes.app.registered_commands
+app.registered_commands += endpoint_drift.app.registered_commands
 app.registered_commands += endpoint_monitoring.app.registered_commands
 app.add_typer(endpoint_token.app, name="token")
 

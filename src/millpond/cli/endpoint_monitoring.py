@@ -1,4 +1,4 @@
-"""`mill endpoint labels`, `quality`, `drift` and `replay`: what the request log says about an endpoint's models."""
+"""`mill endpoint labels`, `quality` and `replay`: what the request log says about an endpoint's models."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def quality(
     Example: mill endpoint quality xray --since 7d
     """
     from millpond.client.monitoring import quality as measured  # noqa: PLC0415 - see labels
-    from millpond.client.monitoring.logged import Window  # noqa: PLC0415
+    from millpond.serve.monitoring.logged import Window  # noqa: PLC0415
 
     window = Window.last(parse_seconds(since, least=60, most=_MOST_SECONDS))
     found = calls.get_endpoint(mill.api, mill.project, endpoint)
@@ -83,71 +83,6 @@ def quality(
     mill.out.items(rows, columns, empty="No logged requests in this time.", drop=["SAMPLES"])
 
 
-@command(app, "drift")
-def drift(
-    mill: Session,
-    endpoint: EndpointName,
-    reference: Annotated[
-        str,
-        typer.Option(metavar="DATASET@REF[:PATH]", help="Tables to compare with, or a request log: a whole commit."),
-    ],
-    window: Annotated[str, typer.Option(metavar="TIME", help="How far to look back, like 6h or 7d.")] = "1d",
-    version: Annotated[int | None, typer.Option(help="Only requests that this version answered.")] = None,
-    columns: Annotated[
-        str | None, typer.Option(help="Columns of the reference that make up the one input, like age,height.")
-    ] = None,
-    rows: Annotated[int, typer.Option(help="Most requests, and rows of the reference, to compare.", min=100)] = 20_000,
-) -> None:
-    """Compare logged inputs and outputs with a reference: has what is asked or answered moved? Needs a full log.
-
-    Each column gets a PSI (below 0.1 nothing, above 0.25 much) and the p-value of Kolmogorov and Smirnov's test, or of
-    the chi-squared test for texts. Kept as a run of the experiment drift-ENDPOINT.
-
-    Example: mill endpoint drift xray --reference xray-train@v3:train.parquet --window 7d
-    """
-    from millpond.client.monitoring.drifting import measure_drift  # noqa: PLC0415 - see labels
-    from millpond.client.monitoring.logged import Window  # noqa: PLC0415
-
-    found = calls.get_endpoint(mill.api, mill.project, endpoint)
-    report = measure_drift(
-        mill.api, found, reference, Window.last(parse_seconds(window, least=60, most=_MOST_SECONDS)), version=version,
-        columns=columns.split(",") if columns else (), most_rows=rows,
-    )  # fmt: skip
-    listed = [
-        {
-            "column": name,
-            "level": one.level.value,
-            "psi": one.psi,
-            "statistic": one.statistic,
-            "p_value": one.p_value,
-            "reason": one.reason,
-        }
-        for name, one in report.columns.items()
-    ]
-    if mill.out.as_json:
-        told: dict[str, Any] = {"endpoint": report.endpoint, "reference": report.reference, "run": report.run_id}
-        told |= {"level": report.level.value, "requests": report.requests.rows, "requests_of": report.requests.of}
-        told |= {"reference_rows": report.compared.rows, "reference_rows_of": report.compared.of}
-        mill.out.json({**told, "unmatched": list(report.unmatched), "columns": listed})
-        return
-    shown: list[Column[dict[str, Any]]] = [
-        ("COLUMN", lambda r: r["column"]),
-        ("DRIFT", lambda r: r["level"]),
-        ("PSI", lambda r: f"{r['psi']:.3f}"),
-        ("P", lambda r: f"{r['p_value']:.2g}"),
-        ("REASON", lambda r: r["reason"]),
-    ]
-    mill.out.items(listed, shown, empty="", drop=["REASON"])
-    if report.unmatched:
-        mill.out.note(f"Not in the reference: {', '.join(report.unmatched)}")
-    if report.requests.rows < report.requests.of or report.compared.rows < report.compared.of:
-        mill.out.note(
-            f"Compared a sample: {report.requests.rows} of {report.requests.of} requests with "
-            f"{report.compared.rows} of {report.compared.of} rows."
-        )
-    mill.out.note(f"Kept as run {report.run_id}. See: mill run show {report.run_id}")
-
-
 @command(app, "replay")
 def replay(
     mill: Session,
@@ -166,7 +101,7 @@ def replay(
     Example: mill endpoint replay xray --on xray-candidate --since 1d
     """
     from millpond.client.monitoring import replaying  # noqa: PLC0415 - see labels
-    from millpond.client.monitoring.logged import Window  # noqa: PLC0415
+    from millpond.serve.monitoring.logged import Window  # noqa: PLC0415
 
     window = Window.last(parse_seconds(since, least=60, most=_MOST_SECONDS))
     found = calls.get_endpoint(mill.api, mill.project, endpoint)

@@ -12,11 +12,12 @@ from millpond.client.credentials import resolve_target
 from millpond.client.http import Api
 from millpond.client.monitoring.drifting import DriftReport, measure_drift
 from millpond.client.monitoring.labels import add_labels
-from millpond.client.monitoring.logged import Window
 from millpond.client.monitoring.quality import VersionQuality, quality
 from millpond.client.monitoring.replaying import MOST_REQUESTS, ReplayReport, replay
 from millpond.model.endpoint import EndpointState
 from millpond.model.quantity import DAY
+from millpond.serve.monitoring.logged import Window
+from millpond.wire.endpoint_analyses import EndpointDrift
 from millpond.wire.endpoints import Endpoint as EndpointInfo
 from millpond.wire.endpoints import EndpointMetrics
 
@@ -71,6 +72,14 @@ class Endpoint:
         """Compare logged inputs and outputs with `dataset@ref[:path]`, and keep the result as a run."""
         window = Window.last(window_seconds)
         return measure_drift(self._api, self.info, reference, window, version=version, columns=columns)
+
+    def drift_history(self) -> EndpointDrift:
+        """What the schedule of its `drift` found: the newest window, column by column, and those before."""
+        return calls.endpoint_drift(self._api, self.info.project, self.info.name)
+
+    def measure_drift(self) -> EndpointDrift:
+        """Let a job compare the requests up to now with the endpoint's reference; `pending` is that one."""
+        return calls.measure_endpoint_drift(self._api, self.info.project, self.info.name)
 
     def replay(
         self, candidate: str, *, since_seconds: int = DAY, version: int | None = None, most: int = MOST_REQUESTS

@@ -11,6 +11,7 @@ from millpond.client.caches import list_sites
 from millpond.client.http import Api, segment
 from millpond.model.endpoint import EndpointState
 from millpond.model.endpoint_spec import ENDPOINT_SCHEMA
+from millpond.wire.endpoint_analyses import EndpointDrift
 from millpond.wire.endpoints import (
     EdgePush,
     EdgeRollback,
@@ -97,6 +98,16 @@ def endpoint_metrics(
 ) -> EndpointMetrics:
     """Requests, errors, latency and replicas over time, by version."""
     return api.get(f"{_path(project, endpoint)}/metrics", EndpointMetrics, since=since_seconds, step=step_seconds)
+
+
+def endpoint_drift(api: Api, project: str, endpoint: str) -> EndpointDrift:
+    """What its schedule found: the newest window, column by column, and those before."""
+    return api.get(f"{_path(project, endpoint)}/drift", EndpointDrift)
+
+
+def measure_endpoint_drift(api: Api, project: str, endpoint: str) -> EndpointDrift:
+    """Let a job compare the requests up to now with the endpoint's reference; `pending` is that one."""
+    return api.send("POST", f"{_path(project, endpoint)}/drift", EndpointDrift, idempotent=True)
 
 
 def promote_endpoint(api: Api, project: str, endpoint: str) -> Endpoint:

@@ -7,13 +7,14 @@ from functools import partial
 
 from millpond.loops.runner import Loop
 from millpond.services.deps import Deps
-from millpond.services.endpoints import endpoints, metrics, request_logs, rounds
+from millpond.services.endpoints import analyses, drift_watch, endpoints, metrics, request_logs, rounds
 
 # How soon a job that ended is seen, and what another server did.
 _SECONDS = 1.0
 # Replicas that become ready together are looked at together.
 _SPACING = 0.1
 _LOG_SECONDS = 15.0
+_DAY = 86_400.0
 
 
 def loops(deps: Deps) -> Sequence[Loop]:
@@ -21,4 +22,7 @@ def loops(deps: Deps) -> Sequence[Loop]:
         Loop("endpoints", endpoints.TOPIC, _SECONDS, partial(rounds.advance_all, deps), _SPACING),
         Loop("endpoint metrics", "endpoint metrics", float(metrics.SAMPLE_SECONDS), partial(metrics.sample_all, deps)),
         Loop("request logs", "request logs", _LOG_SECONDS, partial(request_logs.commit_due, deps)),
+        Loop("endpoint drift", "endpoint drift", drift_watch.SECONDS, partial(drift_watch.start_due, deps)),
+        Loop("endpoint analyses", analyses.TOPIC, analyses.SECONDS, partial(analyses.settle_all, deps)),
+        Loop("old analyses", "old analyses", _DAY, partial(analyses.forget_old, deps)),
     ]

@@ -17,6 +17,11 @@ def drift_experiment(endpoint: str) -> str:
     return f"drift-{endpoint}"
 
 
+def replay_experiment(endpoint: str) -> str:
+    """The experiment whose runs compare answers of a candidate with those that an endpoint gave."""
+    return f"replay-{endpoint}"
+
+
 class EndpointState(Enum):
     STARTING = "starting"  # no replica is ready yet
     READY = "ready"
@@ -105,6 +110,8 @@ class EndpointView:
     replicas: Sequence[ReplicaView] = ()
     addresses: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     serving: Mapping[str, SiteServing] = field(default_factory=dict)
+    # What the newest analysis of its drift found to be too much.
+    drift_alerts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

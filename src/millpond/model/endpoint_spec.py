@@ -12,6 +12,8 @@ MAX_VERSIONS = 20
 ALL_TRAFFIC = 100
 DEFAULT_PORTS = (8000, 8001, 8002)
 DEFAULT_LOG_BYTES = 1 << 30
+# Requests, and rows of the reference, that are compared at most: drawn at random where there are more.
+MOST_ROWS = 20_000
 
 
 class Offline(StrEnum):
@@ -133,6 +135,27 @@ class EndpointLog:
 
 
 @dataclass(frozen=True, slots=True)
+class EndpointDrift:
+    """The section `drift` of an endpoint: what its requests are compared with, how often, and what is too much.
+
+    `reference` is written `dataset@ref[:path]`.
+    """
+
+    reference: str
+    # The requests of so long are compared, so often.
+    window_seconds: int = 3600
+    every_seconds: int = 3600
+    # Columns of the reference that make up the one input, in its order.
+    columns: tuple[str, ...] = ()
+    rows: int = MOST_ROWS
+    # A column is told of if its PSI is above the one and its p-value below the other.
+    psi_max: float = 0.2
+    p_min: float = 0.01
+    # The template or queue that its jobs run on; None: wherever there is room.
+    on: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class EndpointPorts:
     http: int = DEFAULT_PORTS[0]
     grpc: int = DEFAULT_PORTS[1]
@@ -151,5 +174,6 @@ class EndpointSpec:
     rollout: EndpointRollout | None = None
     access: EndpointAccess = EndpointAccess()
     log: EndpointLog = EndpointLog()
+    drift: EndpointDrift | None = None
     ports: EndpointPorts = EndpointPorts()
     environment: Packages = Packages.AUTO

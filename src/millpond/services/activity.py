@@ -18,8 +18,9 @@ from millpond.services.people import access
 # Sites, volumes and computes are everybody's; what belongs to a project is its members'. Sessions, tokens, secrets and
 # the like are no news for others.
 PLACES = ("site", "link", "volume", "compute")
-IN_PROJECTS = ("dataset", "branch", "tag", "job", "run", "cache", "source", "flow", "project", "volume")
-DISABLE_TRIGGER = "flow.disable-trigger"
+IN_PROJECTS = ("dataset", "branch", "tag", "job", "run", "cache", "source", "flow", "endpoint", "project", "volume")
+# What the server does by itself, with the reason.
+REASONED = ("flow.disable-trigger", "endpoint.drift")
 ENDED_WITHIN = timedelta(days=30)
 
 
@@ -62,7 +63,7 @@ def _change(record: AuditRecord) -> Happening:
         project=record.project,
         job_id=job if isinstance(job, str) else None,
         commit_id=commit if isinstance(commit, str) else None,
-        reason=str(record.details.get("reason", "")) if record.action == DISABLE_TRIGGER else "",
+        reason=str(record.details.get("reason", "")) if record.action in REASONED else "",
     )
 
 

@@ -177,6 +177,8 @@ class Endpoint(Response):
     sites: list[EndpointSiteState]
     replicas: list[EndpointReplica]
     rollout: RolloutState | None
+    # What the newest window of its drift has too much of.
+    drift_alerts: list[str]
     public: bool
     url: str
     spec: dict[str, Any]

@@ -1936,6 +1936,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/endpoints/{endpoint}/drift": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Endpoint Drift
+         * @description How far its requests have moved from the reference, window by window.
+         */
+        get: operations["get_endpoint_drift"];
+        put?: never;
+        /**
+         * Measure Endpoint Drift
+         * @description Compare the requests of a window that ends now, by a job. One that runs already is not started again.
+         */
+        post: operations["measure_endpoint_drift"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/endpoints/{endpoint}/edge/rollback": {
         parameters: {
             query?: never;
@@ -4698,6 +4722,11 @@ export interface components {
             /** Version */
             version: string;
         };
+        /**
+         * AnalysisState
+         * @enum {string}
+         */
+        AnalysisState: "running" | "done" | "failed";
         /** Artifact */
         Artifact: {
             /** Path */
@@ -6876,6 +6905,113 @@ export interface components {
             stop: boolean;
         };
         /**
+         * DriftColumn
+         * @description How far the values of a column have moved. `statistic` is D of Kolmogorov and Smirnov, or chi-squared.
+         */
+        DriftColumn: {
+            /** Column */
+            column: string;
+            /** Is Alert */
+            is_alert: boolean;
+            /**
+             * Level
+             * @enum {string}
+             */
+            level: "unknown" | "none" | "some" | "much";
+            /** P Value */
+            p_value: number;
+            /** Psi */
+            psi: number;
+            /** Reason */
+            reason: string;
+            /** Statistic */
+            statistic: number;
+        };
+        /**
+         * DriftOfVersion
+         * @description Of the requests that one version answered: its column that moved most.
+         */
+        DriftOfVersion: {
+            /** Column */
+            column: string;
+            /**
+             * Level
+             * @enum {string}
+             */
+            level: "unknown" | "none" | "some" | "much";
+            /** Psi */
+            psi: number;
+            /** Requests */
+            requests: number;
+            /** Version */
+            version: number;
+        };
+        /**
+         * DriftPoint
+         * @description A window in short: PSI by column.
+         */
+        DriftPoint: {
+            /** Alerts */
+            alerts: number;
+            /** Error */
+            error: string;
+            /** Psi */
+            psi: {
+                [key: string]: number;
+            };
+            /** Run */
+            run: string | null;
+            /** Since */
+            since: string;
+            state: components["schemas"]["AnalysisState"];
+            /** Until */
+            until: string;
+        };
+        /**
+         * DriftWindow
+         * @description Requests from `since` up to `until` compared with a reference, those columns first that moved most. `requests`
+         *     and `reference_rows` were compared, of how many there were. `error` says why nothing was compared.
+         */
+        DriftWindow: {
+            /** Alerts */
+            alerts: string[];
+            /** Columns */
+            columns: components["schemas"]["DriftColumn"][];
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Error */
+            error: string;
+            /** Id */
+            id: string;
+            /** Job */
+            job: string | null;
+            /** Reference */
+            reference: string;
+            /** Reference Rows */
+            reference_rows: number;
+            /** Reference Rows Of */
+            reference_rows_of: number;
+            /** Requests */
+            requests: number;
+            /** Requests Of */
+            requests_of: number;
+            /** Run */
+            run: string | null;
+            /** Since */
+            since: string;
+            state: components["schemas"]["AnalysisState"];
+            /** Unmatched */
+            unmatched: string[];
+            /** Until */
+            until: string;
+            /** Versions */
+            versions: components["schemas"]["DriftOfVersion"][];
+        };
+        /**
          * DryRun
          * @description What would become of a job: its specification with what its template adds, and what each place would cost.
          */
@@ -7376,6 +7512,8 @@ export interface components {
             created_at: string;
             /** Created By */
             created_by: string;
+            /** Drift Alerts */
+            drift_alerts: string[];
             /** Id */
             id: string;
             /** Name */
@@ -7420,6 +7558,31 @@ export interface components {
              * @default 5
              */
             weight: number;
+        };
+        /**
+         * EndpointDrift
+         * @description What the endpoint asks for (`reference` is null if it asks for nothing), its newest window that was compared, the
+         *     one after it that runs or failed, and all windows, newest first.
+         */
+        EndpointDrift: {
+            /** Every Seconds */
+            every_seconds: number;
+            /** Experiment */
+            experiment: string;
+            /** History */
+            history: components["schemas"]["DriftPoint"][];
+            newest: components["schemas"]["DriftWindow"] | null;
+            /** Next At */
+            next_at: string | null;
+            /** P Min */
+            p_min: number;
+            pending: components["schemas"]["DriftWindow"] | null;
+            /** Psi Max */
+            psi_max: number;
+            /** Reference */
+            reference: string | null;
+            /** Window Seconds */
+            window_seconds: number;
         };
         /**
          * EndpointMetrics
@@ -18602,6 +18765,75 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Endpoint"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_endpoint_drift: {
+        parameters: {
+            query?: {
+                /** @description Number of the newest ones to show. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                endpoint: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndpointDrift"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    measure_endpoint_drift: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                endpoint: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndpointDrift"];
                 };
             };
             /** @description A problem */

@@ -30,6 +30,7 @@ def endpoint(view: model.EndpointView) -> wire.Endpoint:
         rollout=wire.RolloutState(canary=value.rollout.canary, since=value.rollout.since, reason=value.rollout.reason)
         if value.rollout
         else None,
+        drift_alerts=list(view.drift_alerts),
         public=spec.access.public,
         url=f"/api/v1/projects/{value.project}/endpoints/{value.name}",
         spec=endpoint_document(spec),

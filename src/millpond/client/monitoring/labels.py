@@ -13,9 +13,10 @@ from blake3 import blake3
 from millpond.client.edits import put_files
 from millpond.client.http import Api
 from millpond.client.monitoring.logged import LABELS, log_place
-from millpond.client.monitoring.tables import Row, is_table, rows, write_parquet
+from millpond.client.monitoring.tables import rows, write_parquet
 from millpond.errors import BadRequest
 from millpond.model.quantity import format_count
+from millpond.serve.monitoring.tables import Row, is_table
 from millpond.wire.data import Commit
 from millpond.wire.endpoints import Endpoint
 

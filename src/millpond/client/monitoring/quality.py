@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from millpond.client.http import Api
-from millpond.client.monitoring.logged import Window, labels_of, logged_requests, open_log
-from millpond.client.monitoring.tables import Row
-from millpond.client.monitoring.values import predictions_of, tensors_of, text_of
+from millpond.client.monitoring.logged import labels_of, logged_requests, open_log
 from millpond.errors import BadRequest
+from millpond.serve.monitoring.logged import Window
+from millpond.serve.monitoring.tables import Row
+from millpond.serve.monitoring.values import predictions_of, tensors_of, text_of
 from millpond.wire.endpoints import Endpoint
 
 

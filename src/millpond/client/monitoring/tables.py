@@ -1,47 +1,25 @@
-"""Tables in commits, read row by row: Parquet, CSV and JSON lines."""
+"""Tables in commits, with what is wrong about them told as errors of the client."""
 
 from __future__ import annotations
 
-import json
-import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 from millpond.errors import BadRequest
-
-SUFFIXES = (".parquet", ".csv", ".jsonl")
-# Rows of a table that are in memory at once.
-_ROWS = 4096
-
-Row = dict[str, Any]
-Item = TypeVar("Item")
-Kept = TypeVar("Kept")
-
-
-def is_table(path: str) -> bool:
-    return path.lower().endswith(SUFFIXES)
+from millpond.serve.errors import ServeError
+from millpond.serve.monitoring import tables
+from millpond.serve.monitoring.tables import Row, needs_pyarrow
 
 
 def rows(file: IO[bytes], path: str, *, texts: Sequence[str] = ()) -> Iterator[Row]:
     """The rows of a table. Columns named in `texts` are text, also where a CSV has digits. BadRequest if unreadable."""
-    suffix = Path(path).suffix.lower()
-    try:
-        if suffix == ".jsonl":
-            yield from (row for row in map(json.loads, file) if isinstance(row, dict))
-        else:
-            with _needs_pyarrow():
-                batches = _csv(file, texts) if suffix == ".csv" else _parquet(file)
-            for batch in batches:
-                for start in range(0, batch.num_rows, _ROWS):
-                    yield from batch.slice(start, _ROWS).to_pylist()
-    except (ValueError, OSError) as error:  # errors of pyarrow are ValueErrors
-        raise BadRequest(f"Cannot read {path} as a table: {error}") from error
+    with told_as_bad_request():
+        yield from tables.rows(file, path, texts=texts)
 
 
 def write_parquet(columns: dict[str, list[Any]], target: IO[bytes]) -> None:
-    with _needs_pyarrow():
+    with told_as_bad_request(), needs_pyarrow():
         import pyarrow  # noqa: PLC0415 - an extra
         from pyarrow import parquet  # noqa: PLC0415
     try:
@@ -51,40 +29,9 @@ def write_parquet(columns: dict[str, list[Any]], target: IO[bytes]) -> None:
     parquet.write_table(table, target, compression="zstd")
 
 
-def sampled(items: Iterable[Item], most: int, keep: Callable[[Item], Kept]) -> tuple[list[Kept], int]:
-    """At most so many of them, each as likely as any other, and how many there were. The same ones each time.
-
-    `keep` takes of an item what is needed: a request may be large, and there are many.
-    """
-    kept: list[Kept] = []
-    count = 0
-    chance = random.Random(0)
-    for item in items:
-        count += 1
-        if len(kept) < most:
-            kept.append(keep(item))
-        elif (place := chance.randrange(count)) < most:
-            kept[place] = keep(item)
-    return kept, count
-
-
-def _parquet(file: IO[bytes]) -> Iterator[Any]:
-    from pyarrow import parquet  # noqa: PLC0415 - an extra
-
-    return iter(parquet.ParquetFile(file).iter_batches(batch_size=_ROWS))
-
-
-def _csv(file: IO[bytes], texts: Sequence[str]) -> Iterator[Any]:
-    import pyarrow  # noqa: PLC0415 - an extra
-    import pyarrow.csv  # noqa: PLC0415
-
-    options = pyarrow.csv.ConvertOptions(column_types={name: pyarrow.string() for name in texts})
-    return iter(pyarrow.csv.open_csv(file, convert_options=options))
-
-
 @contextmanager
-def _needs_pyarrow() -> Iterator[None]:
+def told_as_bad_request() -> Iterator[None]:
     try:
         yield
-    except ImportError as error:
-        raise BadRequest("Reading tables needs pyarrow.", hint="Run: pip install 'millpond[pandas]'") from error
+    except ServeError as error:
+        raise BadRequest(error.message) from error

@@ -53,7 +53,7 @@ from millpond.db.tables.logs import log_chunk
 from millpond.db.tables.models import model, model_version
 from millpond.db.tables.mounts import mount
 from millpond.db.tables.people import audit, member, project, server, session, token, user
-from millpond.db.tables.request_logs import endpoint_sample, request_log
+from millpond.db.tables.request_logs import endpoint_analysis, endpoint_sample, request_log
 from millpond.db.tables.runs import (
     experiment,
     logged_model,
@@ -112,6 +112,7 @@ __all__ = [
     "elastic_compute",
     "elastic_node",
     "endpoint",
+    "endpoint_analysis",
     "endpoint_revision",
     "endpoint_sample",
     "endpoint_token",

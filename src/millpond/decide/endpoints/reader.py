@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from millpond.decide.endpoints.drift_rules import drift_document, read_drift
 from millpond.decide.endpoints.log_rules import log_document, read_log_rules
 from millpond.decide.flows.document import read_document
 from millpond.decide.flows.fields import Fields, describe
@@ -32,7 +33,8 @@ from millpond.model.model import split_written
 from millpond.model.names import DatasetRef, check_model_name, check_name
 
 _KEYS = (
-    "schema", "name", "versions", "shadow", "sites", "scale", "rollout", "access", "log", "ports", "environment",
+    "schema", "name", "versions", "shadow", "sites", "scale", "rollout", "access", "log", "drift", "ports",
+    "environment",
 )  # fmt: skip
 _SITE_KEYS = ("min", "max", "template", "offline", "model")
 _ROLLOUT_KEYS = ("step", "every", "promote_if", "else")
@@ -52,6 +54,8 @@ def read_endpoint(text: str) -> tuple[EndpointSpec | None, list[FlowProblem]]:
     elif schema != ENDPOINT_SCHEMA:
         top.note(("schema",), "schema", f"Unknown schema {schema!r}.", f"Write: schema: {ENDPOINT_SCHEMA}")
     top.only(_KEYS)
+    log = _log(top.inside("log"))
+    is_logged = log.level is LogLevel.FULL and log.to is not None
     spec = EndpointSpec(
         name=_name(top),
         versions=_versions(top),
@@ -60,7 +64,8 @@ def read_endpoint(text: str) -> tuple[EndpointSpec | None, list[FlowProblem]]:
         scale=_scale(top.inside("scale")),
         rollout=_rollout(top.inside("rollout")) if "rollout" in top else None,
         access=_access(top.inside("access")),
-        log=_log(top.inside("log")),
+        log=log,
+        drift=read_drift(top.inside("drift"), is_logged=is_logged) if "drift" in top else None,
         ports=_ports(top.inside("ports")),
         environment=Packages(top.choice("environment", [one.value for one in Packages], Packages.AUTO.value)),
     )
@@ -90,6 +95,8 @@ def endpoint_document(spec: EndpointSpec) -> dict[str, Any]:
     if spec.log.to is not None:
         found["log"] |= {"to": spec.log.to, "every": _seconds(spec.log.every_seconds)}
     found["log"] |= log_document(spec.log)
+    if spec.drift is not None:
+        found["drift"] = drift_document(spec.drift)
     found["ports"] = {"http": spec.ports.http, "grpc": spec.ports.grpc, "metrics": spec.ports.metrics}
     found["environment"] = spec.environment.value
     return found

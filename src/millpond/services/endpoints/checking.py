@@ -54,6 +54,8 @@ def resolved(tx: Connection, project: Project, spec: EndpointSpec, endpoint_id: 
             site_service.find(tx, one.site)
         if one.template is not None:
             check_named(tx, one.template)
+    if spec.drift is not None and spec.drift.on is not None:
+        check_named(tx, spec.drift.on)
     places = sites_of(spec, sites.all_of(tx))
     if not places:
         raise Invalid("No site matches.", hint="List them: mill site list", fields=["sites"])

@@ -16,6 +16,7 @@ from millpond.services.serving.program import program_files, requirements
 
 # Routers verify signatures of tokens.
 _ROUTER = ("cryptography",)
+_TABLES = ("numpy", "pyarrow")
 
 
 def serving_code(deps: Deps, project: Project, author: str) -> str:
@@ -31,6 +32,11 @@ def packages_of_model(deps: Deps, project: Project, version: ModelVersionView, a
 
 def packages_of_router(deps: Deps, project: Project, author: str) -> str:
     return _environment(deps, project, requirements("", *_ROUTER), author)
+
+
+def packages_of_monitoring(deps: Deps, project: Project, author: str) -> str:
+    """For jobs that read request logs and other tables, and run no model."""
+    return _environment(deps, project, "\n".join(_TABLES), author)
 
 
 def _environment(deps: Deps, project: Project, lines: str, author: str) -> str:

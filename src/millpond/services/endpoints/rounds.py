@@ -14,7 +14,6 @@ from logging import getLogger
 from sqlalchemy import Connection
 
 from millpond.db import endpoints, jobs, projects, replicas, sites
-from millpond.decide.drift import DriftLevel
 from millpond.decide.endpoints.addresses import unreached
 from millpond.decide.endpoints.changes import sites_of
 from millpond.decide.endpoints.replicas import ReplicaKind, plan_replicas
@@ -32,7 +31,7 @@ from millpond.services.deps import Deps
 from millpond.services.endpoints import acting, adjusting, routing, service_jobs, stopping
 from millpond.services.endpoints.endpoints import announce
 from millpond.services.endpoints.machines import remote_sites
-from millpond.services.endpoints.seen_drift import newest_drift
+from millpond.services.endpoints.seen_drift import drift_reasons
 from millpond.services.endpoints.wanted import Wanted, wanted_kinds
 from millpond.services.jobs import submit
 
@@ -88,7 +87,7 @@ def advance(deps: Deps, project: Project, endpoint: Endpoint, now: datetime) -> 
         told = replicas.reports(tx, {job.status.placement_id or "" for job in known.values()})
         places = sites_of(endpoint.spec, sites.all_of(tx)) if endpoint.deleted_at is None else []
         routers = routing.standing(tx, endpoint, {site.id for site, _ in places})
-        drift = newest_drift(tx, endpoint)
+        drifted = drift_reasons(tx, endpoint)
         remote = remote_sites(tx)
     seen = [_observed(one, known.get(one.job_id), told, now) for one in before]
     adjusted = _adjusted(deps, project, endpoint, places, seen, routers.stats, now)
@@ -104,8 +103,6 @@ def advance(deps: Deps, project: Project, endpoint: Endpoint, now: datetime) -> 
         endpoint, wanted, seen, [*routers.problems, *refused], routers.waiting, routers.behind,
         [said for site, stats in routers.stats.items() for said in unreached(stats or {}, seen, site)],
     )  # fmt: skip
-    # Of some drift only `mill why` tells: that is worth a look, not a word in every list.
-    drifted = (drift.reason,) if drift is not None and drift.level is DriftLevel.MUCH else ()
     _write_state(deps, endpoint, state, (*reasons, *drifted))
     if endpoint.deleted_at is not None and all(one.state is ReplicaState.ENDED for one in seen):
         _remove(deps, endpoint)

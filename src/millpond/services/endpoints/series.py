@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Connection
 
-from millpond.db import endpoint_samples, endpoints, jobs, models, replicas
+from millpond.db import endpoint_analyses, endpoint_samples, endpoints, jobs, models, replicas
 from millpond.decide.endpoints.counts import VersionCounts
 from millpond.decide.endpoints.history import CountSample, history
 from millpond.model.endpoint import Endpoint, EndpointPoint
+from millpond.model.endpoint_analysis import AnalysisKind
 from millpond.model.replica import Router
 from millpond.services.deps import Deps
 from millpond.services.endpoints.metrics import FRESH, SAMPLE_SECONDS, count_samples
@@ -35,6 +37,32 @@ class EndpointSeries:
     router: Router
     held: int
     versions: Sequence[VersionSeries]
+
+
+@dataclass(frozen=True, slots=True)
+class DriftSeries:
+    """Of the newest window that was compared. Columns have no names here: names are not for everybody."""
+
+    endpoint: Endpoint
+    alerts: int
+    psi: Mapping[str, float]
+
+
+def drift_series(deps: Deps) -> list[DriftSeries]:
+    """Of every endpoint that has a reference."""
+    with deps.db.read() as tx:
+        watched = {one.id: one for one in endpoints.all_of(tx) if one.spec.drift is not None}
+        found = endpoint_analyses.newest(tx, watched.keys(), AnalysisKind.DRIFT) if watched else {}
+    return [DriftSeries(watched[key], len(one.alerts), _by_place(one.report)) for key, one in found.items()]
+
+
+def _by_place(report: Mapping[str, Any]) -> dict[str, float]:
+    """PSI by `inputs-0`, `inputs-1` … and `outputs-0` …, in the order of the columns' names."""
+    found: dict[str, float] = {}
+    for side in ("inputs", "outputs"):
+        mine = sorted(name for name in report.get("columns", {}) if name.startswith(f"{side}."))
+        found |= {f"{side}-{place}": report["columns"][name]["psi"] for place, name in enumerate(mine)}
+    return found
 
 
 def series(deps: Deps) -> list[EndpointSeries]:

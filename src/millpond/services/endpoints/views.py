@@ -7,11 +7,12 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from millpond.db import computes, jobs, replicas, sites
+from millpond.db import computes, endpoint_analyses, jobs, replicas, sites
 from millpond.decide.endpoints.changes import sites_of, versions_at
 from millpond.decide.endpoints.serving import site_serving
 from millpond.model.compute import Compute
 from millpond.model.endpoint import Endpoint, EndpointView
+from millpond.model.endpoint_analysis import AnalysisKind
 from millpond.model.job import Job
 from millpond.model.replica import Replica, ReplicaState, ReplicaView, SiteServing
 from millpond.model.volume import Site
@@ -22,10 +23,13 @@ def views(tx: Connection, found: Sequence[Endpoint], now: datetime) -> list[Endp
     living = replicas.living(tx, [one.id for one in found])
     known = jobs.by_ids(tx, {one.job_id for one in living})
     places, machines = sites.all_of(tx), computes.all_computes(tx)
+    drifts = endpoint_analyses.newest(tx, [one.id for one in found if one.spec.drift], AnalysisKind.DRIFT)
     shown: list[EndpointView] = []
     for one in found:
         here = [_replica(replica, known.get(replica.job_id)) for replica in living if replica.endpoint_id == one.id]
-        shown.append(EndpointView(one, here, _addresses(one, places), _serving(one, places, machines, here, now)))
+        serving = _serving(one, places, machines, here, now)
+        alerts = drifts[one.id].alerts if one.id in drifts else ()
+        shown.append(EndpointView(one, here, _addresses(one, places), serving, alerts))
     return shown
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from sqlalchemy import Connection
+
+from millpond.db import endpoint_analyses, jobs, sites
 from millpond.db import endpoints as rows
-from millpond.db import jobs, sites
-from millpond.decide.drift import DriftLevel
 from millpond.decide.endpoints.changes import sites_of
 from millpond.decide.endpoints.last_words import last_words
 from millpond.model.endpoint import Endpoint, EndpointState, Rollout
+from millpond.model.endpoint_analysis import AnalysisKind, AnalysisState
 from millpond.model.job import Job
 from millpond.model.people import Project
 from millpond.model.quantity import format_count, format_seconds
 from millpond.model.replica import ReplicaState
+from millpond.serve.monitoring.drift import DriftLevel
 from millpond.services.deps import Deps
 from millpond.services.endpoints import routing
 from millpond.services.endpoints.endpoints import find
@@ -38,6 +41,7 @@ def why(deps: Deps, project: Project, written: str) -> EndpointWhy:
         view = views(tx, [endpoint], deps.clock.now())[0]
         newest = rows.get_revision(tx, endpoint.id, endpoint.number)
         drift = newest_drift(tx, endpoint)
+        failed = _failed_drift(tx, endpoint)
         routers = routing.standing(tx, endpoint, {site.id for site, _ in sites_of(endpoint.spec, sites.all_of(tx))})
         known = jobs.by_ids(tx, {one.replica.job_id for one in view.replicas if one.replica.problem})
     reasons = list(endpoint.reasons)
@@ -48,6 +52,7 @@ def why(deps: Deps, project: Project, written: str) -> EndpointWhy:
         reasons += _rollout(endpoint, endpoint.rollout, deps.clock.now())
     if drift is not None and drift.level is not DriftLevel.NONE:
         reasons.append(drift.reason)
+    reasons += failed
     if newest is not None:
         done = f"{newest.action} to {newest.restores}" if newest.restores else newest.action
         because = f": {newest.reason}" if newest.reason else "."
@@ -56,6 +61,12 @@ def why(deps: Deps, project: Project, written: str) -> EndpointWhy:
     reasons += [f"Replica {one.job_name} is {one.replica.state.value}: {one.reason}" for one in waiting]
     reasons += [said for job in (*routers.failing, *known.values()) if (said := _last_words(deps, job))]
     return EndpointWhy(endpoint.state, tuple(dict.fromkeys(reasons)))
+
+
+def _failed_drift(tx: Connection, endpoint: Endpoint) -> list[str]:
+    """Why the newest window could not be compared."""
+    newest = endpoint_analyses.page(tx, endpoint.id, AnalysisKind.DRIFT, limit=1) if endpoint.spec.drift else ()
+    return [f"Drift is not known: {one.error}" for one in newest if one.state is AnalysisState.FAILED]
 
 
 def _last_words(deps: Deps, job: Job) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -42,6 +43,8 @@ from millpond.wire.jobs import JobCreate
 # What people may ask for.
 _ASKED_FOR = (JobKind.TRAINING, JobKind.INTERACTIVE)
 _TRIES = 5
+# What an input may be called where its dataset's name does not tell it from another one.
+_OWN_VARIABLE = re.compile(r"MILL_INPUT_[A-Z0-9_]{1,50}")
 
 Also: TypeAlias = Callable[[Connection, Job, Run], None]
 
@@ -141,6 +144,8 @@ def _inputs(tx: Connection, actor: Actor, project: Project, spec: JobSpec) -> tu
     found: dict[str, JobInput] = {}
     for asked in spec.inputs:
         item = _input(tx, actor, project, asked)
+        if _OWN_VARIABLE.fullmatch(asked.env):
+            item = replace(item, env=asked.env)
         # Made by the server: it says how its inputs are called, and what part they are.
         if spec.kind in (JobKind.STEP, JobKind.SERVICE):
             item = replace(item, env=asked.env, path=asked.path, streamed=asked.streamed)

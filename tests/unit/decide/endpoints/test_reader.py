@@ -8,6 +8,7 @@ import pytest
 
 from millpond.decide.endpoints.reader import endpoint_document, read_endpoint
 from millpond.model.endpoint_spec import (
+    EndpointDrift,
     EndpointLog,
     EndpointPorts,
     EndpointRollout,
@@ -27,7 +28,8 @@ sites: {berlin: {min: 1, max: 4, template: cpu-small}, "shop-*": {min: 0, max: 1
 scale: {target_concurrency: 4, idle_to_zero: 10m, target_p95_ms: 50}
 rollout: {step: 10, every: 5m, promote_if: {errors_max: 0.01, p99_ratio_max: 1.2}, else: hold}
 access: {public: true, token_quota_per_min: 600}
-log: {level: meta, sample: 0.1, redact: [patient], to: xray-requests@main, every: 10m}
+log: {level: full, sample: 0.1, redact: [patient], to: xray-requests@main, every: 10m}
+drift: {reference: "train@v3:a.csv", window: 1h, every: 15m, columns: [age], alert: {psi_max: 0.3}, on: cpu-small}
 ports: {http: 9000, grpc: 9001, metrics: 9002}
 environment: none
 """
@@ -43,7 +45,8 @@ def test_everything_is_read_and_written_back() -> None:
         EndpointSite("shop-*", 0, 1, None, Offline.STOP),
     )
     assert spec.rollout == EndpointRollout(10, 300, 0.01, 1.2, None, rolls_back=False)
-    assert spec.log == EndpointLog(LogLevel.META, 0.1, ("patient",), "xray-requests@main", 600)
+    assert spec.log == EndpointLog(LogLevel.FULL, 0.1, ("patient",), "xray-requests@main", 600)
+    assert spec.drift == EndpointDrift("train@v3:a.csv", 3600, 900, ("age",), psi_max=0.3, p_min=0.01, on="cpu-small")
     assert spec.ports == EndpointPorts(9000, 9001, 9002)
     again, problems = read_endpoint(json.dumps(endpoint_document(spec)))
     assert again == spec and not problems
@@ -53,6 +56,9 @@ def test_the_least_that_is_needed() -> None:
     spec, problems = read_endpoint("schema: millpond.endpoint/1\nname: e\nversions: [{model: m}]\n")
     assert spec is not None and not problems
     assert spec.versions == (WeightedVersion("m@latest", 100),) and spec.sites == ()
+
+
+_LOGGED = "log: {level: full, to: log@main}\n"
 
 
 @pytest.mark.parametrize(
@@ -77,6 +83,16 @@ def test_the_least_that_is_needed() -> None:
         ("log: {send: {between: 22:00-06:00, zone: Europe/Berln}}", (4, 42), "Did you mean 'Europe/Berlin'?"),
         ("log: {send: {zone: UTC}}", (4, 20), "A zone needs a window."),
         ("log: {send: {limit: 1kbit}}", (4, 21), "is too low"),
+        ("drift: {}", (4, 8), "drift needs a reference."),
+        ("drift: {reference: train}", (4, 8), "Write: log: {level: full"),
+        (f"{_LOGGED}drift: {{reference: 'a b'}}", (5, 20), "is not a valid name"),
+        (f"{_LOGGED}drift: {{reference: 'a:../b'}}", (5, 20), "leaves the dataset"),
+        (f"{_LOGGED}drift: {{reference: a, window: 5s}}", (5, 31), "too short"),
+        (
+            f"{_LOGGED}drift: {{reference: a, alert: {{psi_max: -1}}}}",
+            (5, 40),
+            "psi_max must be a number from 0 to 100",
+        ),
         ("environment: conda", (4, 14), "environment cannot be 'conda'."),
         ("name: again", (4, 1), "stands twice"),
     ],

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millpond.decide.drift import (
+from millpond.serve.monitoring.drift import (
     DriftLevel,
     _chi_squared,
     _kolmogorov,

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from millpond.client.monitoring.tables import sampled
-from millpond.client.monitoring.values import columns_of, inputs_of, predictions_of, tensors_of
+from millpond.serve.monitoring.tables import sampled
+from millpond.serve.monitoring.values import columns_of, inputs_of, predictions_of, tensors_of
 from millpond.serve.tensors import to_binary
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from millpond.serve.errors import ServeError
-from millpond.serve.tensors import from_binary, from_json, to_json
+from ..errors import ServeError
+from ..tensors import from_binary, from_json, to_json
 
 Array = np.ndarray[Any, np.dtype[Any]]
 # A sample with more values than this is told by their mean and spread.
@@ -25,6 +25,17 @@ def tensors_of(body: str | None, side: str) -> Iterator[tuple[str, Array]]:
         array = _array(tensor)
         if array is not None and array.size:
             yield str(tensor["name"]), by_sample(array)
+
+
+def input_tensors(body: str | None) -> dict[str, tuple[str, Array]]:
+    """The inputs of a logged request by name, with their datatypes; none if one of them was not logged whole."""
+    found = {}
+    for tensor in (json.loads(body) if body else {}).get("inputs") or []:
+        array = _array(tensor)
+        if array is None:
+            return {}
+        found[str(tensor["name"])] = (str(tensor["datatype"]), array)
+    return found
 
 
 def inputs_of(body: str | None) -> list[dict[str, Any]]:
