@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -26,10 +25,11 @@ from millpond.volumes.workspaces.layout import (
 )
 from millpond.volumes.workspaces.overlay import LAYERS, unmount
 from millpond.volumes.workspaces.probe import probe_workspaces
-from millpond.volumes.workspaces.removal import remove_leftovers, remove_snapshot, remove_workspace
+from millpond.volumes.workspaces.removal import find_leftovers, remove_made, remove_snapshot, remove_workspace
 from millpond.volumes.workspaces.restore import restore_workspace
 from millpond.volumes.workspaces.snapshots import NewSnapshot, SnapshotView, take_snapshot
 from millpond.volumes.workspaces.space import measure_workspace
+from millpond.volumes.workspaces.stillness import Stillness
 from millpond.volumes.workspaces.trees import Origin, TreeTools, of_commit, of_snapshot, of_workspace
 from tests.integration.loop_disks import loop_disk
 
@@ -38,8 +38,8 @@ PLACE = CommitPlace("p1", "d1", "c" * 64)
 
 
 @contextmanager
-def still() -> Iterator[SimpleNamespace]:
-    yield SimpleNamespace(consistency="frozen")
+def still() -> Iterator[Stillness]:
+    yield Stillness("frozen")
 
 
 @dataclass
@@ -249,7 +249,8 @@ def test_what_killed_attempts_leave_is_removed(site: Site) -> None:
     half = site.folder("w1").snapshots / "7"
     half.mkdir()
     (half / "file").write_bytes(b"half")
-    remove_leftovers(site.volume, site.tools.nursery)
+    for path in find_leftovers(site.volume):
+        remove_made(path, site.tools.nursery)
     assert not left.exists() and not half.exists()
     assert [folder.id for folder in workspaces(site.volume)] == ["w1"]
     assert site.read("w1") == CONTENT

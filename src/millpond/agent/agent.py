@@ -34,6 +34,7 @@ from millpond.agent.store_probes import StoreWatch
 from millpond.agent.threads import in_thread
 from millpond.agent.tunnels import AgentTunnels, Connect, no_tunnel
 from millpond.agent.volumes import Volumes
+from millpond.agent.workspaces import WorkspaceLake, Workspaces
 from millpond.errors import BadRequest, Conflict, Forbidden, Invalid, MillError, NotSignedIn, SetupError
 from millpond.model.address import HostPort
 from millpond.retry import Backoff
@@ -81,6 +82,7 @@ class Tools:
     open_tunnel: Connect = no_tunnel
     # Tries the stores from which this site reads the lake.
     probe_stores: Callable[[], list[StoreSeen]] = list
+    workspace_lake: WorkspaceLake = field(default_factory=WorkspaceLake)
     # Where agents of other sites may fetch what is cached here; None: nowhere.
     listen: HostPort | None = None
     # Where other machines of the site reach replicas of endpoints on this one; None: found out.
@@ -102,6 +104,9 @@ class Agent:
         self._kept_outputs = KeptOutputs(state_dir / "outputs")
         self._rates = AgentRates()
         self._fills = Fills(self._volumes, tools.source_of, self._kept_outputs, self._changed, self._rates)
+        self._workspaces = Workspaces(
+            self._volumes, tools.isolation, tools.workspace_lake, placements_of(state_dir), self._changed
+        )
         self._peers = self._served(tools.listen, state_dir) if tools.listen else None
         self._measuring = Measuring(self._volumes, self._changed)
         self._pointing = Pointing(self._volumes)
@@ -140,6 +145,7 @@ class Agent:
             for task in (stopping, working, looking, forgetting):
                 task.cancel()
             self._fills.end()
+            self._workspaces.end()
             self._measuring.end()
             self._pointing.end()
             self._trials.end()
@@ -219,6 +225,7 @@ class Agent:
             volumes=self._volumes_seen(),
             stores=self._stores.seen(),
             fills=self._fills.seen(),
+            workspaces=self._workspaces.seen(),
             placements=self._placements.seen(),
             seen_revision=self._revision,
             wait_seconds=self._patience if wait_seconds is None else wait_seconds,
@@ -226,7 +233,12 @@ class Agent:
 
     @property
     def _patience(self) -> float:
-        return BUSY_SECONDS if self._fills.are_going_on else IDLE_SECONDS
+        return BUSY_SECONDS if self._is_busy else IDLE_SECONDS
+
+    @property
+    def _is_busy(self) -> bool:
+        """True if there is progress worth telling often."""
+        return self._fills.are_going_on or self._workspaces.are_going_on
 
     def _capabilities(self) -> Capabilities:
         """Report no isolation if files cannot be isolated."""
@@ -264,6 +276,7 @@ class Agent:
         self._volumes.reconcile(desired.volumes)
         self._rates.reconcile(desired.limits)
         self._fills.reconcile(desired.fills, desired.volumes, asked + desired.word_seconds)
+        self._workspaces.reconcile(desired.workspaces, desired.volumes, asked + desired.word_seconds)
         self._measuring.reconcile(desired.volumes)
         self._pointing.reconcile(desired.volumes)
         self._trials.reconcile(desired.trials)
@@ -272,7 +285,7 @@ class Agent:
         if self._peers is not None:
             self._peers.grant({one.token_sha256: _shared(one) for one in desired.grants})
         self._tunnels.reconcile(desired.tunnels, {one.id for one in desired.placements})
-        if waited and unchanged and boot_time() < asked + UNCHANGED_SECONDS and not self._fills.are_going_on:
+        if waited and unchanged and boot_time() < asked + UNCHANGED_SECONDS and not self._is_busy:
             await self._pause(UNCHANGED_SECONDS, wake=True)
 
     def _served(self, listen: HostPort, state_dir: Path) -> PeerServer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from millpond.agent.kept_outputs import CommittedOutputs, FilesNoted
@@ -13,8 +14,10 @@ from millpond.client.job_commits import JobBranch, commit_directory, head_of
 from millpond.client.transfer import ApiDownloader
 from millpond.lake.fetch import fetch_tree
 from millpond.lake.store_retry import Waiting
-from millpond.model.names import CHECKPOINT_DATASET, CODE_DATASET, OUTPUT_DATASET
+from millpond.model.names import CHECKPOINT_DATASET, CODE_DATASET, OUTPUT_DATASET, WORKSPACE_DATASET
+from millpond.volumes.workspaces.identities import identified
 from millpond.wire.desired import DesiredFill, DesiredPlacement
+from millpond.wire.workspaces import DesiredSnapshot, DesiredSource, DesiredWorkspace
 
 # The agent itself tries again, and says so meanwhile: one call need not be patient.
 PATIENCE_SECONDS = 5.0
@@ -57,6 +60,38 @@ def fetch_code(server: str, desired: DesiredPlacement, directory: Path) -> None:
     """Write the code of the placement into `directory`, which is empty: where no volume is near."""
     assert desired.code is not None
     _fetch(server, desired, CODE_DATASET, desired.code.commit_id, directory)
+
+
+def fetch_source(server: str, desired: DesiredWorkspace, source: DesiredSource, directory: Path) -> None:
+    """Write the commit that a workspace begins with into `directory`, which is empty, every byte checked."""
+    project = source.project or desired.project
+    with (
+        Api(server, desired.token, patience=PATIENCE_SECONDS) as api,
+        ApiDownloader(api, project, source.dataset, source.commit_id) as reader,
+    ):
+        fetch_tree(reader, source.tree, directory)
+
+
+def keep_snapshot(
+    server: str, desired: DesiredWorkspace, snapshot: DesiredSnapshot, tree: Path, stat_cache: Path, record: Path
+) -> str:
+    """Commit a near snapshot to its own branch; the commit's id."""
+    branch = JobBranch(desired.project, WORKSPACE_DATASET, f"{desired.id}/{snapshot.number}")
+    with Api(server, desired.token, patience=PATIENCE_SECONDS) as api:
+        message = f"Snapshot {snapshot.name} of workspace {desired.name}"
+        # Of a subvolume there is no record: its files are the same inodes as in the tree.
+        identify = partial(identified, record) if record.exists() else None
+        parent = find_commit(api, branch.project, branch.dataset, snapshot.parent) if snapshot.parent else None
+        commit = commit_directory(
+            api,
+            branch,
+            tree,
+            message=message,
+            stat_cache=stat_cache,
+            identify=identify,
+            known_tree=parent.tree if parent else None,
+        )
+        return commit.id
 
 
 def _fetch(server: str, desired: DesiredPlacement, dataset: str, commit_id: str, directory: Path) -> None:

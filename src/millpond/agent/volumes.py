@@ -79,6 +79,11 @@ class Volumes:
         watch = self._watches.get(volume_id)
         return watch.volume if watch and watch.seen and watch.seen.problem is None else None
 
+    def features(self, volume_id: str) -> VolumeFeatures | None:
+        """What was tried out there; None before that."""
+        watch = self._watches.get(volume_id)
+        return watch.seen.features if watch and watch.seen else None
+
     def published(self, volume_id: str) -> Sequence[CommitSeen]:
         """What was found there last."""
         watch = self._watches.get(volume_id)

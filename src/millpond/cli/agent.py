@@ -29,6 +29,8 @@ from millpond.agent.keeper.processes import identity, is_running
 from millpond.agent.lake import (
     PATIENCE_SECONDS,
     fetch_code,
+    fetch_source,
+    keep_snapshot,
     open_source,
     restore_checkpoint,
     save_checkpoint,
@@ -39,6 +41,7 @@ from millpond.agent.server import Server
 from millpond.agent.state import locked_state
 from millpond.agent.store_probes import probe_stores
 from millpond.agent.stream import open_tunnel
+from millpond.agent.workspaces import WorkspaceLake
 from millpond.cli.prompts import read_secret
 from millpond.client.http import Api
 from millpond.errors import BadRequest, MillError, NotSignedIn
@@ -213,6 +216,7 @@ async def _serve(
         run_trial=partial(run_trial, api),
         probe_stores=partial(probe_stores, api),
         isolation=isolation,
+        workspace_lake=WorkspaceLake(partial(fetch_source, server), partial(keep_snapshot, server)),
         open_tunnel=partial(open_tunnel, server, token),
         listen=listen,
         serving_address=serving_address,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from millpond.client.paths import dataset_path
 from millpond.client.retrying_sender import until_complete
 from millpond.client.transfer import ApiUploader
 from millpond.errors import NotFound
+from millpond.lake.batch import Batch
 from millpond.lake.pages import Row
 from millpond.lake.push import PushOptions, push_directory, seen_before
 from millpond.model.path import to_text
@@ -22,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class JobBranch(NamedTuple):
-    """Where a job commits: a hidden dataset of its project, on the branch that is named after it."""
+    """Where a job or a workspace commits: a hidden dataset of its project, on a branch that is named after it."""
 
     project: str
     dataset: str
@@ -37,14 +38,18 @@ def commit_directory(
     message: str,
     stat_cache: Path | None = None,
     note: Callable[[Sequence[Row]], None] = lambda rows: None,
+    identify: Callable[[Iterator[Batch]], Iterator[Batch]] | None = None,
+    known_tree: str | None = None,
 ) -> Commit:
     """Make everything below `directory` the newest commit of the branch.
 
     May be called again after any interruption: what is committed already is found again, and not sent twice.
     `stat_cache` is a file that remembers unchanged files between calls; `note` hears of every entry, perhaps twice.
+    `identify` gives files of a copy the numbers of their originals, by which they are known to be unchanged;
+    `known_tree` is one that the project has, whose pages need not be asked for.
     """
-    options = PushOptions(stat_cache=stat_cache, ignore_files=(), note=note)
-    return until_complete(lambda: _commit(api, branch, directory, message, options))
+    options = PushOptions(stat_cache=stat_cache, ignore_files=(), note=note, identify=identify)
+    return until_complete(lambda: _commit(api, branch, directory, message, options, known_tree))
 
 
 def head_of(api: Api, branch: JobBranch) -> Commit | None:
@@ -55,11 +60,13 @@ def head_of(api: Api, branch: JobBranch) -> Commit | None:
         return None
 
 
-def _commit(api: Api, branch: JobBranch, directory: Path, message: str, options: PushOptions) -> Commit:
+def _commit(
+    api: Api, branch: JobBranch, directory: Path, message: str, options: PushOptions, known_tree: str | None
+) -> Commit:
     head = head_of(api, branch)
     if head is not None and head.tree == seen_before(directory, options, _warn):
         return head
-    with ApiUploader(api, branch.project, known_tree=head.tree if head else None) as uploader:
+    with ApiUploader(api, branch.project, known_tree=head.tree if head else known_tree) as uploader:
         pushed = push_directory(directory, uploader, options=options, warn=_warn)
         if head is not None and head.tree == pushed.tree.root:
             return head

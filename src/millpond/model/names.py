@@ -21,8 +21,10 @@ CHECKPOINT_DATASET = ".checkpoints"
 # Versions of flows, and what steps of their runs read.
 FLOW_DATASET = ".flows"
 STEP_DATASET = ".steps"
+# Kept snapshots of workspaces.
+WORKSPACE_DATASET = ".workspaces"
 SYSTEM_DATASETS = (
-    CODE_DATASET, OUTPUT_DATASET, ARTIFACT_DATASET, CHECKPOINT_DATASET, FLOW_DATASET, STEP_DATASET,
+    CODE_DATASET, OUTPUT_DATASET, ARTIFACT_DATASET, CHECKPOINT_DATASET, FLOW_DATASET, STEP_DATASET, WORKSPACE_DATASET,
 )  # fmt: skip
 # A model is a dataset named so: models, datasets and flows of a project may have the same names.
 MODEL_PREFIX = ".models."

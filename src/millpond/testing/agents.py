@@ -19,6 +19,7 @@ from millpond.model.job_spec import JobSpec
 from millpond.wire.agent import LogAnswer, UsageBatch, UsageSample
 from millpond.wire.desired import Desired, DesiredFill, DesiredInput, DesiredPlacement, DesiredVolume
 from millpond.wire.observed import FillSeen, Observed, PlacementSeen, VolumeSeen
+from millpond.wire.workspaces import DesiredSource, DesiredWorkspace, WorkspaceSeen
 
 T = TypeVar("T")
 
@@ -75,6 +76,22 @@ def a_fill(cached_id: str = "cached", **changes: Any) -> DesiredFill:
     return DesiredFill(cached_id=cached_id, **{**defaults, **changes})
 
 
+def a_workspace(workspace_id: str = "w1", **changes: Any) -> DesiredWorkspace:
+    defaults: dict[str, Any] = {
+        "name": workspace_id,
+        "project": "default",
+        "project_id": "project",
+        "volume_id": "v1",
+        "token": "millw_secret",
+        "attempt": 1,
+        "want": "present",
+        "how": "empty",
+        "source": DesiredSource(),
+        "size_bytes": 0,
+    }
+    return DesiredWorkspace(id=workspace_id, **{**defaults, **changes})
+
+
 def an_input(fill: DesiredFill, *, env: str = "MILL_DATA_DIGITS", ready: bool = True) -> DesiredInput:
     return DesiredInput(
         env=env,
@@ -94,6 +111,7 @@ class FakeServer:
         self.volumes: dict[str, DesiredVolume] = {}
         self.fills: dict[str, DesiredFill] = {}
         self.placements: dict[str, DesiredPlacement] = {}
+        self.workspaces: dict[str, DesiredWorkspace] = {}
         self.observed: Observed | None = None
         self.syncs = 0
         self.logs: defaultdict[str, bytearray] = defaultdict(bytearray)
@@ -110,18 +128,20 @@ class FakeServer:
     def connection(self) -> Server:
         return Server("http://127.0.0.1:1", "mill_agent", transport=httpx.MockTransport(self._handle))
 
-    def want(self, *items: DesiredVolume | DesiredFill | DesiredPlacement) -> None:
+    def want(self, *items: DesiredVolume | DesiredFill | DesiredPlacement | DesiredWorkspace) -> None:
         for item in items:
             if isinstance(item, DesiredVolume):
                 self.volumes[item.id] = item
             elif isinstance(item, DesiredFill):
                 self.fills[item.cached_id] = item
+            elif isinstance(item, DesiredWorkspace):
+                self.workspaces[item.id] = item
             else:
                 self.placements[item.id] = item
         self._changed.set()
 
     def forget(self, key: str) -> None:
-        for known in (self.volumes, self.fills, self.placements):
+        for known in (self.volumes, self.fills, self.placements, self.workspaces):
             known.pop(key, None)
         self._changed.set()
 
@@ -132,6 +152,10 @@ class FakeServer:
     def fill(self, cached_id: str) -> FillSeen | None:
         found = self.observed.fills if self.observed else []
         return next((seen for seen in found if seen.cached_id == cached_id), None)
+
+    def workspace(self, workspace_id: str) -> WorkspaceSeen | None:
+        found = self.observed.workspaces if self.observed else []
+        return next((seen for seen in found if seen.id == workspace_id), None)
 
     def volume(self, volume_id: str) -> VolumeSeen | None:
         found = self.observed.volumes if self.observed else []
@@ -158,6 +182,15 @@ class FakeServer:
             return seen if seen and seen.state == state else None
 
         return await self.until(reached)
+
+    async def until_workspace(
+        self, workspace_id: str, condition: Callable[[WorkspaceSeen], bool], *, within: float = 15.0
+    ) -> WorkspaceSeen:
+        def reached() -> WorkspaceSeen | None:
+            seen = self.workspace(workspace_id)
+            return seen if seen and condition(seen) else None
+
+        return await self.until(reached, within=within)
 
     async def _handle(self, request: httpx.Request) -> httpx.Response:
         if self.away:
@@ -207,6 +240,7 @@ class FakeServer:
             volumes=list(self.volumes.values()),
             fills=list(self.fills.values()),
             placements=list(self.placements.values()),
+            workspaces=list(self.workspaces.values()),
             server_time=datetime(2026, 1, 1, tzinfo=UTC),
         )
         return desired.model_copy(update={"revision": hashlib.sha256(desired.model_dump_json().encode()).hexdigest()})

@@ -17,6 +17,7 @@ class DesiredSource(Response):
 
     kind: Literal["empty", "commit", "snapshot", "workspace"] = "empty"
     # Of a commit. `cached`: it is published on the volume and leased, so that it is copied from there.
+    project: str = ""
     project_id: str = ""
     dataset: str = ""
     dataset_id: str = ""

@@ -24,6 +24,7 @@ from millpond.agent.service_folder import SERVICE, make_sockets
 from millpond.agent.spec import Spec, write_private
 from millpond.agent.state import placements_of
 from millpond.model.quantity import format_bytes
+from millpond.volumes.workspaces.layout import is_workspace_tree
 
 _Saved = TypeVar("_Saved")
 
@@ -108,6 +109,8 @@ class Isolation:
             source = Path(os.path.realpath(mount.source))
             if not source.is_dir():
                 raise OSError(f"the directory {mount.source} that it mounts does not exist on this machine")
+            if any(is_workspace_tree(source, path) for path in private):
+                continue  # the tree of a workspace, which the server lets it have
             if any(path.is_relative_to(source) or source.is_relative_to(path) for path in private):
                 raise OSError(f"the directory {mount.source} that it mounts overlaps with Millpond's own directories")
 

@@ -21,6 +21,7 @@ from millpond.volumes.workspaces.layout import (
 )
 from millpond.volumes.workspaces.overlay import mount_tree
 from millpond.volumes.workspaces.removal import remove_made
+from millpond.volumes.workspaces.stillness import Freeze, nobody_writes
 from millpond.volumes.workspaces.trees import Origin, TreeTools, described, make_tree
 
 
@@ -34,8 +35,6 @@ class NewWorkspace:
     # How much the origin holds, as far as that is known.
     files: int = 0
     bytes: int = 0
-    # atomic, frozen or per-file: whatever the origin could be read as.
-    consistency: str = "atomic"
 
 
 def begin_making(tools: TreeTools, folder: WorkspaceFolder, attempt: int) -> Path:
@@ -52,14 +51,22 @@ def begin_making(tools: TreeTools, folder: WorkspaceFolder, attempt: int) -> Pat
 
 
 def create_workspace(
-    tools: TreeTools, folder: WorkspaceFolder, making: Path, origin: Origin, wanted: NewWorkspace
+    tools: TreeTools,
+    folder: WorkspaceFolder,
+    making: Path,
+    origin: Origin,
+    wanted: NewWorkspace,
+    freeze: Freeze = nobody_writes,
 ) -> WorkspaceDocument:
-    """Make the workspace in `making`, durable, and let it appear. One that is there stays as it is."""
+    """Make the workspace in `making`, durable, and let it appear. One that is there stays as it is.
+
+    Of an origin that jobs may write to, `freeze` keeps them from it while it is read.
+    """
     try:
         with explained(tools.volume):
             found = read_workspace(folder)
             if found is None:
-                found = _create(tools, folder, making, origin, wanted)
+                found = _create(tools, folder, making, origin, wanted, freeze)
             mount_workspace(folder, found)
             return found
     finally:
@@ -90,10 +97,12 @@ def enforce_size(tree: Path, document: WorkspaceDocument) -> None:
 
 
 def _create(
-    tools: TreeTools, folder: WorkspaceFolder, making: Path, origin: Origin, wanted: NewWorkspace
+    tools: TreeTools, folder: WorkspaceFolder, making: Path, origin: Origin, wanted: NewWorkspace, freeze: Freeze
 ) -> WorkspaceDocument:
-    made = make_tree(tools, folder, making, origin, wanted.how)
-    consistency = "atomic" if made.how == "subvolume" else wanted.consistency
+    must_freeze = origin.is_live and not (origin.is_subvolume and tools.subvolumes)
+    with freeze() if must_freeze else nobody_writes() as still:
+        made = make_tree(tools, folder, making, origin, wanted.how)
+    consistency = "per-file" if made.done.torn else still.consistency
     about = WorkspaceDocument(folder.id, wanted.attempt, made.how, consistency=consistency, source=origin.name)
     files, size = made.done.files or wanted.files, made.done.size or wanted.bytes
     document = replace(described(about, made), size_bytes=wanted.size_bytes, files=files, bytes=size)

@@ -21,6 +21,8 @@ from millpond.volumes.volume import CacheVolume, sync_directory, write_durable
 # Names that begin so belong to an attempt that is under way, or that was interrupted.
 MAKING, REMOVING = ".making-", ".removing-"
 LEFTOVERS = (MAKING, REMOVING)
+# Among the snapshots: where those that are overlays are mounted to be read.
+VIEWS = ".views"
 _SNAPSHOT = re.compile(r"(\d+)\.json")
 
 
@@ -151,6 +153,12 @@ def workspaces(volume: CacheVolume) -> Iterator[WorkspaceFolder]:
         for path in _directories(project):
             if not path.name.startswith(".") and (path / "workspace.json").is_file():
                 yield WorkspaceFolder(volume, project.name, path.name)
+
+
+def is_workspace_tree(path: Path, volume: Path) -> bool:
+    """True if this is where the tree of a workspace lies on the volume."""
+    parts = path.relative_to(volume).parts if path.is_relative_to(volume) else ()
+    return len(parts) == 4 and (parts[0], parts[3]) == ("workspaces", "tree") and not parts[2].startswith(".")
 
 
 def leftovers(project: Path) -> list[Path]:

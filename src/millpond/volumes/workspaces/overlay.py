@@ -68,7 +68,12 @@ def make_owners(
     work_on_tree(folder.volume.commit(place), making, task, nursery, progress=progress)
     sync_file_system(making)
     path.parent.mkdir(mode=0o700, exist_ok=True)
-    making.rename(path)
+    try:
+        making.rename(path)
+    except OSError as error:
+        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+            raise
+        return False  # somebody else was faster
     sync_directory(path.parent)
     return True
 

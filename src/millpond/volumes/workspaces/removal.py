@@ -13,8 +13,8 @@ from millpond.volumes.remove import remove_tree
 from millpond.volumes.volume import CacheVolume, explained, sync_directory
 from millpond.volumes.workspaces import btrfs
 from millpond.volumes.workspaces.layout import (
-    MAKING,
     REMOVING,
+    VIEWS,
     WorkspaceFolder,
     leftovers,
     read_snapshot,
@@ -28,9 +28,16 @@ from millpond.volumes.workspaces.tree_process import Task
 
 
 def remove_workspace(folder: WorkspaceFolder, nursery: Nursery) -> bool:
-    """Take the workspace away with its snapshots; False when something of it has to be removed later.
+    """Remove the workspace with its snapshots; False when something of it has to be removed later."""
+    with explained(folder.volume):
+        return not [path for path in set_workspace_aside(folder) if not remove_made(path, nursery)]
 
-    Snapshots that are layers of other workspaces stay for those.
+
+def set_workspace_aside(folder: WorkspaceFolder) -> list[Path]:
+    """Take the workspace away with its snapshots, at once; what is to be removed then.
+
+    Snapshots that are layers of other workspaces stay for those; layers that nobody else needs go along. Not while a
+    workspace of the same project is being made.
     """
     with explained(folder.volume):
         found = read_workspace(folder)
@@ -43,9 +50,7 @@ def remove_workspace(folder: WorkspaceFolder, nursery: Nursery) -> bool:
             folder.path.rename(aside)
             aside.chmod(0o700)
             sync_directory(folder.project)
-        left = [path for path in folder.leftovers() if not remove_made(path, nursery)]
-        remove_unused_layers(folder, nursery)
-        return not left
+        return [*folder.leftovers(), *_unused_layers(folder)]
 
 
 def remove_snapshot(folder: WorkspaceFolder, number: int, nursery: Nursery) -> None:
@@ -62,34 +67,31 @@ def remove_snapshot(folder: WorkspaceFolder, number: int, nursery: Nursery) -> N
 
 def sweep_snapshots(folder: WorkspaceFolder, nursery: Nursery) -> None:
     """Remove whatever among the snapshots has no document. While one is being taken, this is for whoever takes it."""
-    known = set(snapshot_numbers(folder))
-    for name in os.listdir(folder.snapshots):
-        number = name.partition(".")[0]
-        if number.isdecimal() and int(number) in known:
-            continue
-        path = folder.snapshots / name
-        if path.is_dir() and not path.is_symlink():
-            remove_made(path, nursery)
-        else:
-            path.unlink(missing_ok=True)
+    for path in _undocumented(folder):
+        remove_made(path, nursery)
 
 
-def remove_leftovers(volume: CacheVolume, nursery: Nursery) -> None:
-    """Remove what attempts on this volume have left, while none is under way."""
+def find_leftovers(volume: CacheVolume) -> list[Path]:
+    """What attempts on this volume have left, while none is under way: for `remove_made`."""
     with explained(volume):
-        for project in _projects(volume):
-            for path in leftovers(project):
-                remove_made(path, nursery)
-        for folder in workspaces(volume):
-            if folder.snapshots.is_dir():
-                sweep_snapshots(folder, nursery)
-            for path in folder.path.glob(f"{MAKING}*"):
-                remove_made(path, nursery)
+        left = [path for project in _projects(volume) for path in leftovers(project)]
+        return left + [path for folder in workspaces(volume) for path in _undocumented(folder)]
+
+
+def _undocumented(folder: WorkspaceFolder) -> list[Path]:
+    try:
+        names = os.listdir(folder.snapshots)
+    except FileNotFoundError:
+        return []
+    known = {str(number) for number in snapshot_numbers(folder)}
+    # What is being kept may be mounted to be read; that is no snapshot.
+    return [folder.snapshots / name for name in names if name.partition(".")[0] not in known and name != VIEWS]
 
 
 def remove_made(path: Path, nursery: Nursery) -> bool:
     """Remove a directory with all subvolumes in it, whose mounts are taken away first. True if it is gone."""
-    if not path.is_dir():
+    if not path.is_dir() or path.is_symlink():
+        path.unlink(missing_ok=True)
         return True
     for place in [path, *_places(path)]:
         unmount(place)
@@ -104,16 +106,15 @@ def remove_made(path: Path, nursery: Nursery) -> bool:
     return remove_tree(path)
 
 
-def remove_unused_layers(folder: WorkspaceFolder, nursery: Nursery) -> None:
-    """Remove layers of the project that no workspace and no snapshot needs any more."""
+def _unused_layers(folder: WorkspaceFolder) -> Iterator[Path]:
+    """Layers of the project that no workspace and no snapshot needs any more, set aside."""
     home = folder.project / LAYERS
-    if not home.is_dir():
-        return
-    used = {layer_path(folder, layer).name for layer in _used(folder)}
-    for path in home.iterdir():
-        if path.name not in used:
-            path.rename(aside := folder.project / f"{REMOVING}layer-{path.name}")
-            remove_made(aside, nursery)
+    if home.is_dir():
+        used = {layer_path(folder, layer).name for layer in _used(folder)}
+        for path in home.iterdir():
+            if path.name not in used:
+                path.rename(aside := folder.project / f"{REMOVING}layer-{path.name}")
+                yield aside
 
 
 def _keep_layer(folder: WorkspaceFolder, number: int) -> None:
@@ -148,6 +149,7 @@ def _projects(volume: CacheVolume) -> Iterator[Path]:
 def _places(path: Path) -> list[Path]:
     """Where a directory of this module may have a mount or a subvolume."""
     found = [path / name for name in ("tree", "merged", "upper")]
-    with suppress(OSError), os.scandir(path / "snapshots") as entries:
-        found += [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
+    for place in (path / "snapshots" / VIEWS, path / "snapshots"):
+        with suppress(OSError), os.scandir(place) as entries:
+            found += [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
     return found

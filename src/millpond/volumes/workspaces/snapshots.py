@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 from millpond.errors import NotFound
 from millpond.volumes.fill import sync_file_system
@@ -16,6 +14,7 @@ from millpond.volumes.workspaces import btrfs
 from millpond.volumes.workspaces.identities import IdentityWriter
 from millpond.volumes.workspaces.layout import (
     MAKING,
+    VIEWS,
     SnapshotDocument,
     WorkspaceDocument,
     WorkspaceFolder,
@@ -23,20 +22,11 @@ from millpond.volumes.workspaces.layout import (
     read_workspace,
     write_snapshot,
 )
+from millpond.volumes.workspaces.overlay import unmount
 from millpond.volumes.workspaces.removal import remove_made, sweep_snapshots
+from millpond.volumes.workspaces.stillness import Freeze
 from millpond.volumes.workspaces.tree_process import Done
 from millpond.volumes.workspaces.trees import MergedView, Origin, TreeTools, copy_files, of_snapshot, of_workspace
-
-
-class Stillness(Protocol):
-    """How still a tree was, once the block is left that `Freeze` began: atomic, frozen or per-file."""
-
-    @property
-    def consistency(self) -> str: ...
-
-
-# Keeps jobs from writing to a tree while its block lasts, as far as that is possible.
-Freeze = Callable[[], AbstractContextManager[Stillness]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,18 +99,18 @@ class SnapshotView:
     def __init__(self, folder: WorkspaceFolder, number: int) -> None:
         self._folder = folder
         self._origin: Origin = of_snapshot(folder, number)
-        self._place = folder.snapshots / f"{MAKING}view-{number}"
+        self._place = folder.snapshots / VIEWS / str(number)
         self._mounted: MergedView | None = None
 
     def __enter__(self) -> Path:
         assert self._origin.path is not None
         if not self._origin.is_overlay:
             return self._origin.path
+        self._place.parent.mkdir(mode=0o700, exist_ok=True)
+        unmount(self._place)
         self._mounted = MergedView(self._folder, self._origin, self._place)
         return self._mounted.__enter__()
 
     def __exit__(self, *exc: object) -> None:
         if self._mounted is not None:
             self._mounted.__exit__(*exc)
-            with suppress(OSError):
-                self._place.rmdir()

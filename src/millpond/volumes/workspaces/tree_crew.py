@@ -77,8 +77,20 @@ def work_on_tree(
                 begun.append((item, crew.submit(item)))
                 total = settle(2 * PROCESSES + 1)
         total = settle(0)
+        if target is not None:
+            _check_same(source, here)
         directories.finish()
         return total
+
+
+def _check_same(source: Path, opened: int) -> None:
+    """VolumeProblem if something else is there by now: then what was copied may have been on its way out."""
+    try:
+        is_same = os.path.samestat(source.stat(), os.fstat(opened))
+    except FileNotFoundError:
+        is_same = False
+    if not is_same:
+        raise VolumeProblem(f"{source} was replaced or removed while it was copied.", hint="Try again.")
 
 
 class _Directories:

@@ -232,7 +232,7 @@ class MergedView:
         self._place = place
 
     def __enter__(self) -> Path:
-        self._place.mkdir()
+        self._place.mkdir(exist_ok=True)
         mount_overlay(self._lowers, self._place)
         return self._place
 

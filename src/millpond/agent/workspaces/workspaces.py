@@ -1,0 +1,180 @@
+"""All workspaces that the server lists to this agent; what is not listed is left as it is."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from millpond.agent.isolation import Isolation
+from millpond.agent.keeper.clock import boot_time
+from millpond.agent.threads import in_thread
+from millpond.agent.volumes import Volumes
+from millpond.agent.workspaces.disk import FetchSource, KeepSnapshot, WorkspaceDisk
+from millpond.agent.workspaces.freezing import frozen, thaw_all
+from millpond.agent.workspaces.work import WorkspaceCancelled, WorkspaceWork
+from millpond.errors import MillError, ServerUnreachable
+from millpond.lake.nursery import Nursery
+from millpond.volumes.volume import CacheVolume
+from millpond.volumes.workspaces.create import mount_workspace
+from millpond.volumes.workspaces.layout import WorkspaceFolder, workspaces
+from millpond.volumes.workspaces.removal import find_leftovers, remove_made
+from millpond.volumes.workspaces.restore import finish_restore
+from millpond.volumes.workspaces.trees import TreeTools
+from millpond.wire.desired import DesiredVolume
+from millpond.wire.workspaces import DesiredWorkspace, WorkspaceSeen
+
+log = logging.getLogger(__name__)
+
+
+def _no_lake(*_: object) -> None:
+    raise MillError("This agent reads no commits.")
+
+
+def _keeps_nothing(*_: object) -> str:
+    raise MillError("This agent keeps no snapshots.")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceLake:
+    """How commits come into a tree, and snapshots into the lake. Each call blocks, and may be made again."""
+
+    fetch: FetchSource = _no_lake
+    keep: KeepSnapshot = _keeps_nothing
+
+
+class Workspaces:
+    """`placements` is where the directories of placements lie: their jobs are frozen while a tree is copied."""
+
+    def __init__(
+        self,
+        volumes: Volumes,
+        isolation: Isolation,
+        lake: WorkspaceLake,
+        placements: Path,
+        changed: Callable[[], None],
+    ) -> None:
+        self._volumes, self._isolation, self._lake = volumes, isolation, lake
+        self._placements, self._changed = placements, changed
+        self._nursery = Nursery()
+        self._works: dict[str, WorkspaceWork] = {}
+        self._ending: list[WorkspaceWork] = []
+        self._layering: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
+        # Volumes whose leftovers are known: nothing is begun there before.
+        self._tidying: dict[str, asyncio.Task[None]] = {}
+        self._tidy: set[str] = set()
+        self._until = float("-inf")
+        thaw_all(placements)
+
+    def reconcile(self, desired: Sequence[DesiredWorkspace], volumes: Sequence[DesiredVolume], until: float) -> None:
+        """`until` is the boot time until which work may be started without contact to the server."""
+        self._until = until
+        self._tend({volume.id for volume in volumes if volume.tended})
+        wanted = {one.id: one for one in desired}
+        for gone in self._works.keys() - wanted.keys():
+            work = self._works.pop(gone)
+            work.end()
+            self._ending.append(work)
+        self._ending = [work for work in self._ending if not work.is_over]
+        for workspace_id, one in wanted.items():
+            if workspace_id in self._works:
+                self._works[workspace_id].want(one)
+            elif not any(work.desired.id == workspace_id for work in self._ending):  # or its threads are still at work
+                self._works[workspace_id] = self._begin(one)
+
+    def seen(self) -> list[WorkspaceSeen]:
+        return [work.seen() for work in self._works.values()]
+
+    @property
+    def are_going_on(self) -> bool:
+        return any(work.is_going_on for work in self._works.values()) or bool(self._ending)
+
+    def end(self) -> None:
+        for work in self._works.values():
+            work.end()
+        for task in self._tidying.values():
+            task.cancel()
+        self._nursery.close()
+
+    def _begin(self, desired: DesiredWorkspace) -> WorkspaceWork:
+        lock = self._layering[desired.volume_id, desired.project_id]
+        return WorkspaceWork(desired, self._disk, self._lake.keep, lock, self._changed)
+
+    def _disk(self, work: WorkspaceWork) -> WorkspaceDisk | None:
+        """The workspace on its volume; None while that is not well, or not known to be tidy."""
+        wanted = work.desired
+        volume = self._volumes.healthy(wanted.volume_id)
+        features = self._volumes.features(wanted.volume_id)
+        if volume is None or features is None or wanted.volume_id not in self._tidy:
+            return None
+        tools = TreeTools(
+            volume,
+            self._nursery,
+            None if features.squashed else self._uid(wanted.account),
+            subvolumes=features.subvolumes,
+            overlay=features.overlay,
+            progress=work.progress,
+        )
+        return WorkspaceDisk(
+            tools,
+            WorkspaceFolder(volume, wanted.project_id, wanted.id),
+            self._lake.fetch,
+            partial(frozen, self._placements, in_use=wanted.in_use),
+            partial(self._check_wanted, work.cancelled, work),
+        )
+
+    def _uid(self, account: int) -> int | None:
+        return self._isolation.group_of(account) if account else None
+
+    def _check_wanted(self, cancelled: threading.Event, work: WorkspaceWork) -> None:
+        """Raises without contact to the server for so long that another agent may be at work.
+
+        Asked after the attempt's directory is there: a process that was stopped before that notices it here, and one
+        that is stopped later finds its directory gone.
+        """
+        if cancelled.is_set() and work.desired.want == "present":
+            raise WorkspaceCancelled("The workspace is no longer wanted.")
+        if boot_time() > self._until:
+            raise ServerUnreachable("No contact to the server.")
+
+    # What was left
+
+    def _tend(self, tended: set[str]) -> None:
+        for gone in self._tidying.keys() - tended:
+            self._tidying.pop(gone).cancel()
+            self._tidy.discard(gone)
+        for volume_id in tended - self._tidying.keys():
+            self._tidying[volume_id] = asyncio.create_task(self._tidy_up(volume_id), name=f"workspaces {volume_id}")
+
+    async def _tidy_up(self, volume_id: str) -> None:
+        """Before anything is begun on a volume: mount overlays, and see what was left, which is removed beside."""
+        while (volume := self._volumes.healthy(volume_id)) is None:
+            await asyncio.sleep(0.1)
+        try:
+            left = await in_thread(partial(_look_after, volume))
+        except (MillError, OSError) as error:
+            log.warning("cannot look after workspaces: volume=%s %s", volume_id, error)
+            left = []
+        self._tidy.add(volume_id)
+        for path in left:
+            log.info("removing what was left of a workspace: %s", path)
+            try:
+                await in_thread(partial(remove_made, path, self._nursery))
+            except (MillError, OSError) as error:
+                log.warning("cannot remove %s: %s", path, error)
+
+
+def _look_after(volume: CacheVolume) -> list[Path]:
+    for folder in workspaces(volume):
+        try:
+            document = finish_restore(folder)
+            if document is not None:
+                mount_workspace(folder, document)
+        except (MillError, OSError) as error:
+            log.warning("cannot mount workspace %s: %s", folder.id, error)
+    return find_leftovers(volume)
