@@ -24,6 +24,7 @@
     │   ├── StalePlacement         409 stale_placement
     │   ├── DoesNotFit             409 does_not_fit     a commit on a volume, a job on a compute
     │   │   └── OverBudget         409 over_budget      a fill over a link with a price
+    │   ├── StartFailed            409 start_failed     a version or router of an endpoint, again and again
     │   └── NotReady               409 not_ready
     ├── TooLarge                   413 too_large
     ├── Incomplete                 422 incomplete       an upload that lacks packs or pages
@@ -198,6 +199,13 @@ class OverBudget(DoesNotFit):
     """The egress budget is used up."""
 
     code = "over_budget"
+
+
+class StartFailed(Conflict):
+    """It failed to start again and again."""
+
+    # As a job that failed: 100.
+    code, exit_code = "start_failed", 100
 
 
 class NotReady(Conflict):

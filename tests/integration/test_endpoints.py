@@ -125,7 +125,12 @@ def test_from_a_folder_to_answers_through_an_update_and_a_kill(
         wait_until(lambda: answers.total() > before + 100, within=60, what="answers after the kill")
     assert {status for status, _ in answers} == {200}, answers
 
-    mill.ok("endpoint", "rollback", "doubling")
+    waiting_ends_for_a_version_that_never_loads(mill, tmp_path / "model")
+    assert ask(port, "doubling")[:2] == (200, "2"), "the version before serves"
+    lines = [json.loads(line) for line in mill.ok("endpoint", "logs", "doubling", "--json").out.splitlines()]
+    assert {"doubler@2", "doubler@3"} == {line["version"] for line in lines} and all("text" in line for line in lines)
+
+    mill.ok("endpoint", "rollback", "doubling", "--to", "1")
     wait_until(lambda: ask(port, "doubling")[1] == "1", within=60, what="the version before")
     assert "doubler@1" in mill.ok("endpoint", "revisions", "doubling").out
     mill.ok("endpoint", "delete", "doubling", "--yes")
@@ -133,6 +138,16 @@ def test_from_a_folder_to_answers_through_an_update_and_a_kill(
         lambda: all(one["name"] != "doubling" for one in mill.ok("endpoint", "list", "--json").json["items"]),
         within=60, what="the end of the endpoint",
     )  # fmt: skip
+
+
+def waiting_ends_for_a_version_that_never_loads(mill: Mill, folder: Path) -> None:
+    (folder / "1" / "model.py").write_text("import no_such_package\n")
+    mill.ok("model", "register", "doubler", "--from", str(folder))
+    ended = mill("endpoint", "update", "doubling", "--model", "doubler@3", "--unchecked", "--wait", "--timeout", "2m")
+    assert ended.code == 100, ended
+    assert "doubler@3 failed to start 3 times" in ended.err and "no_such_package" in ended.err
+    assert "doubler@2 still serves." in ended.err and "mill endpoint rollback doubling" in ended.err
+    assert "no_such_package" in mill.ok("endpoint", "list").out
 
 
 def test_answers_go_on_while_server_and_agent_are_gone(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:

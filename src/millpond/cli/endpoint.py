@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,12 +10,23 @@ import typer
 
 from millpond.cli import endpoint_changes, endpoint_drift, endpoint_monitoring, endpoint_token
 from millpond.cli.command import command
-from millpond.cli.endpoint_arguments import EndpointName, asked_document, read_asked, say_state, show_endpoint
+from millpond.cli.endpoint_arguments import (
+    EndpointName,
+    Timeout,
+    Wait,
+    asked_document,
+    read_asked,
+    show_changed,
+    show_endpoint,
+    waiting,
+)
 from millpond.cli.output import Column
+from millpond.cli.report import json_text
 from millpond.cli.session import Session
 from millpond.client import endpoints as calls
 from millpond.client.logs import read_all
 from millpond.errors import BadRequest, NotFound
+from millpond.model.endpoint import EndpointState
 from millpond.model.quantity import parse_seconds
 from millpond.wire.endpoints import Endpoint, EndpointPoint, EndpointReplica, EndpointRevision
 
@@ -24,6 +36,7 @@ app.registered_commands += endpoint_drift.app.registered_commands
 app.registered_commands += endpoint_monitoring.app.registered_commands
 app.add_typer(endpoint_token.app, name="token")
 
+_TROUBLED = (EndpointState.FAILING, EndpointState.DEGRADED)
 _EMPTY = "No endpoints yet. Create one: mill endpoint create NAME --model MODEL@VERSION"
 
 
@@ -51,12 +64,14 @@ def create(
     unchecked: Annotated[
         bool, typer.Option("--unchecked", help="Serve versions that have not passed `mill model check`, too.")
     ] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until all replicas are ready.")] = False,
+    wait: Wait = False,
+    timeout: Timeout = None,
 ) -> None:
     """Create an endpoint: replicas of a model's version, and one address for them at each site.
 
     Example: mill endpoint create xray --model chest-xray@3 --site berlin --min 1 --max 4
     """
+    asked_wait = waiting(wait, timeout)
     if file is not None:
         given = (model, site, min, max, template, environment, port, public or None)
         if any(one is not None for one in given):
@@ -68,9 +83,7 @@ def create(
         asked = asked_document(name, model, places, min, max, template, environment, port, public=public)
     made = calls.create_endpoint(mill.api, mill.project, asked, unchecked=unchecked)
     mill.out.note(f"Endpoint {made.name} created. See: mill endpoint show {made.name}")
-    if wait:
-        made = calls.wait_until_ready(mill.api, mill.project, made.name, changed=lambda one: say_state(mill, one))
-    show_endpoint(mill, made)
+    show_changed(mill, made, asked_wait)
 
 
 @command(app, "list")
@@ -91,9 +104,10 @@ def list_all(
         ("REVISION", lambda e: e.revision),
         ("CHANGED", lambda e: e.changed_at),
         ("BY", lambda e: e.created_by),
+        ("REASON", _trouble),
     ]
     found = calls.list_endpoints(mill.api, project=mill.project, at_most=limit)
-    mill.out.items(found, columns, empty=_EMPTY, drop=["BY", "REVISION"])
+    mill.out.items(found, columns, empty=_EMPTY, drop=["BY", "REVISION", "CHANGED"])
 
 
 @command(app, "show")
@@ -181,6 +195,7 @@ def logs(
     ] = None,
 ) -> None:
     """Print the logs of an endpoint's replicas. Where they are several, each line begins with the replica's job.
+    With --json, each line is a document with its replica, version, site and text.
 
     Example: mill endpoint logs xray
     """
@@ -193,18 +208,28 @@ def logs(
         mill.out.note(f"No replicas of {found.name} now.")
     for one in wanted:
         prefix = f"{one.job_name} | ".encode() if len(wanted) > 1 else b""
-        _print_log(mill, found.project, one, prefix)
+        for line in _log_lines(mill, found.project, one):
+            if mill.out.as_json:
+                mill.out.verbatim(json_text(_line_document(one, line)))
+            else:  # raw bytes: a model may write anything
+                mill.out.raw.write(prefix + line + b"\n")
 
 
-def _print_log(mill: Session, project: str, replica: EndpointReplica, prefix: bytes) -> None:
-    """Raw bytes: a model may write anything."""
+def _log_lines(mill: Session, project: str, replica: EndpointReplica) -> Iterator[bytes]:
     rest = b""
     for piece in read_all(mill.api, project, replica.job, 0, None, None):
         *lines, rest = (rest + piece).split(b"\n")
-        for line in lines:
-            mill.out.raw.write(prefix + line + b"\n")
+        yield from lines
     if rest:
-        mill.out.raw.write(prefix + rest + b"\n")
+        yield rest
+
+
+def _line_document(replica: EndpointReplica, line: bytes) -> dict[str, str]:
+    text = line.decode("utf-8", "replace")
+    version = f"{replica.model}@{replica.version}"
+    return {
+        "replica": replica.job_name, "job": replica.job, "version": version, "site": replica.site, "text": text
+    }  # fmt: skip
 
 
 def _show_replicas(mill: Session, found: Endpoint) -> None:
@@ -218,6 +243,11 @@ def _show_replicas(mill: Session, found: Endpoint) -> None:
         ("REASON", lambda r: "" if r.state.value == "ready" else r.reason),
     ]
     mill.out.table(found.replicas, columns, ["COMPUTE", "STARTED IN"])
+
+
+def _trouble(endpoint: Endpoint) -> str:
+    """Why it does not serve as it should; nothing where it does."""
+    return " ".join(endpoint.reasons) if endpoint.state in _TROUBLED else ""
 
 
 def _share(version: Any) -> str:

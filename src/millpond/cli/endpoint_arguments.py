@@ -3,20 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from millpond.cli.follow import NOT_FINISHED
 from millpond.cli.session import Session
-from millpond.client.endpoints import new_document
+from millpond.client.endpoints import SETTLED, new_document, start_failed, wait_until_ready
 from millpond.client.flows.flow_file import problem_line
 from millpond.decide.endpoints.log_rules import describe_log
 from millpond.decide.endpoints.reader import read_endpoint
 from millpond.errors import BadRequest, Invalid
+from millpond.model.quantity import parse_seconds
 from millpond.wire.endpoints import Endpoint
 
 EndpointName = Annotated[str, typer.Argument(metavar="ENDPOINT", help="Name or id of the endpoint.")]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait until all replicas are ready.")]
+Timeout = Annotated[
+    str | None, typer.Option("--timeout", metavar="TIME", help="With --wait: maximum time to wait, like 10m.")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Whether to wait for an endpoint, and for how many seconds; None: as long as it takes."""
+
+    wait: bool
+    timeout: float | None = None
+
+
+def waiting(wait: bool, timeout: str | None) -> Waiting:
+    """What --wait and --timeout say. To be read before anything is changed."""
+    if timeout is not None and not wait:
+        raise BadRequest("--timeout is for --wait.", hint="Add --wait.")
+    return Waiting(wait, parse_seconds(timeout) if timeout is not None else None)
 
 
 def read_asked(file: Path, name: str | None = None) -> str:
@@ -53,7 +75,25 @@ def asked_document(
     return new_document(name, model, sites=dict.fromkeys(site, entry) if site else None, **more)
 
 
-def say_state(mill: Session, endpoint: Endpoint) -> None:
+def show_changed(mill: Session, after: Endpoint, asked: Waiting) -> None:
+    """An endpoint that was changed, once it is ready if that is asked for. Exit code 100 if a version failed to start
+    again and again, 101 if time ran out."""
+    if not asked.wait:
+        show_endpoint(mill, after)
+        return
+    after = wait_until_ready(
+        mill.api, after.project, after.name, timeout=asked.timeout, changed=lambda one: _say_state(mill, one)
+    )
+    show_endpoint(mill, after)
+    if after.state in SETTLED:
+        return
+    if after.failure:
+        raise start_failed(after)
+    mill.out.note(f"Not ready in time. It goes on; see: mill why {after.name}")
+    raise typer.Exit(NOT_FINISHED)
+
+
+def _say_state(mill: Session, endpoint: Endpoint) -> None:
     """A line about the state of an endpoint, while a command waits."""
     mill.out.note(f"{endpoint.state.value}: {' '.join(endpoint.reasons)}")
 

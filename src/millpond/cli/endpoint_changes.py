@@ -1,4 +1,8 @@
-"""`mill endpoint`: commands that change an endpoint. Each change is a revision, and a rollback brings one back."""
+"""`mill endpoint`: commands that change an endpoint. Each change is a revision, and a rollback brings one back.
+
+With --wait, the exit code is 0 for ready, 100 for a version that failed to start again and again, 101 for not ready in
+time.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from millpond.cli.command import command
-from millpond.cli.endpoint_arguments import EndpointName, read_asked, say_state, show_endpoint
+from millpond.cli.endpoint_arguments import EndpointName, Timeout, Wait, Waiting, read_asked, show_changed, waiting
 from millpond.cli.session import Session
 from millpond.client import endpoints as calls
 from millpond.errors import BadRequest
@@ -19,7 +23,6 @@ app = typer.Typer()
 Unchecked = Annotated[
     bool, typer.Option("--unchecked", help="Serve versions that have not passed `mill model check`, too.")
 ]
-Wait = Annotated[bool, typer.Option("--wait", help="Wait until all replicas are ready.")]
 
 
 @command(app, "update")
@@ -35,11 +38,13 @@ def update(
     ] = None,
     unchecked: Unchecked = False,
     wait: Wait = False,
+    timeout: Timeout = None,
 ) -> None:
     """Change an endpoint. New replicas are ready before old ones are drained.
 
     Example: mill endpoint update xray --model chest-xray@4
     """
+    asked_wait = waiting(wait, timeout)
     changes = (model, template, environment, public)
     if (file is None) == all(one is None for one in changes):
         raise BadRequest("Give either --file or what to change.", hint="For example: --model chest-xray@4")
@@ -51,7 +56,7 @@ def update(
         after = calls.update_endpoint(
             mill.api, mill.project, endpoint, asked, expected=before.revision, unchecked=unchecked
         )
-    _told(mill, after, "updated", wait=wait)
+    _told(mill, after, "updated", asked_wait)
 
 
 @command(app, "scale")
@@ -62,13 +67,15 @@ def scale(
     max: Annotated[int | None, typer.Option(min=1, help="Most replicas.")] = None,
     site: Annotated[str | None, typer.Option(help="Only this entry of its sites (default: all).")] = None,
     wait: Wait = False,
+    timeout: Timeout = None,
 ) -> None:
     """Set how many replicas an endpoint has at least and at most.
 
     Example: mill endpoint scale xray --min 2 --max 6
     """
+    asked = waiting(wait, timeout)
     after = calls.scale_endpoint(mill.api, mill.project, endpoint, least=min, most=max, site=site)
-    _told(mill, after, "scaled", wait=wait)
+    _told(mill, after, "scaled", asked)
 
 
 @command(app, "canary")
@@ -79,22 +86,25 @@ def canary(
     weight: Annotated[int, typer.Option(min=1, max=99, help="Its share in hundredths (default: 5).")] = 5,
     unchecked: Unchecked = False,
     wait: Wait = False,
+    timeout: Timeout = None,
 ) -> None:
     """Give a share of the requests to another version. With `rollout` in endpoint.yaml the share then grows by itself.
 
     Example: mill endpoint canary xray --model chest-xray@5 --weight 5
     """
+    asked = waiting(wait, timeout)
     after = calls.start_canary(mill.api, mill.project, endpoint, model, weight, unchecked=unchecked)
-    _told(mill, after, f"sends {weight}% to {model}", wait=wait)
+    _told(mill, after, f"sends {weight}% to {model}", asked)
 
 
 @command(app, "promote")
-def promote(mill: Session, endpoint: EndpointName, wait: Wait = False) -> None:
+def promote(mill: Session, endpoint: EndpointName, wait: Wait = False, timeout: Timeout = None) -> None:
     """Give all requests to the canary.
 
     Example: mill endpoint promote xray
     """
-    _told(mill, calls.promote_endpoint(mill.api, mill.project, endpoint), "promoted", wait=wait)
+    asked = waiting(wait, timeout)
+    _told(mill, calls.promote_endpoint(mill.api, mill.project, endpoint), "promoted", asked)
 
 
 @command(app, "rollback")
@@ -103,12 +113,14 @@ def rollback(
     endpoint: EndpointName,
     to: Annotated[int | None, typer.Option(min=1, help="Revision (default: the one before).")] = None,
     wait: Wait = False,
+    timeout: Timeout = None,
 ) -> None:
     """Bring back the revision before this one, or another.
 
     Example: mill endpoint rollback xray
     """
-    _told(mill, calls.roll_back_endpoint(mill.api, mill.project, endpoint, to), "rolled back", wait=wait)
+    asked = waiting(wait, timeout)
+    _told(mill, calls.roll_back_endpoint(mill.api, mill.project, endpoint, to), "rolled back", asked)
 
 
 @command(app, "delete")
@@ -141,8 +153,6 @@ def _changed(
     return found
 
 
-def _told(mill: Session, after: Endpoint, done: str, *, wait: bool) -> None:
+def _told(mill: Session, after: Endpoint, done: str, asked: Waiting) -> None:
     mill.out.note(f"Endpoint {after.name} {done}: revision {after.revision}.")
-    if wait:
-        after = calls.wait_until_ready(mill.api, mill.project, after.name, changed=lambda one: say_state(mill, one))
-    show_endpoint(mill, after)
+    show_changed(mill, after, asked)

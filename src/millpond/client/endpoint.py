@@ -46,8 +46,11 @@ class Endpoint:
         return self
 
     def wait(self, timeout: float | None = None) -> Endpoint:
-        """Until all its replicas are ready; TimeoutError after `timeout` seconds."""
+        """Until all its replicas are ready. TimeoutError after `timeout` seconds; StartFailed, with the cause, once a
+        version has failed to start again and again: what served before goes on."""
         self.info = calls.wait_until_ready(self._api, self.info.project, self.info.name, timeout=timeout)
+        if self.info.state not in calls.SETTLED and self.info.failure:
+            raise calls.start_failed(self.info)
         if self.info.state not in calls.SETTLED:
             raise TimeoutError(f"Endpoint {self.info.name} is {self.info.state.value}: {' '.join(self.info.reasons)}")
         return self

@@ -9,6 +9,7 @@ from typing import Any
 
 from millpond.client.caches import list_sites
 from millpond.client.http import Api, segment
+from millpond.errors import StartFailed
 from millpond.model.endpoint import EndpointState
 from millpond.model.endpoint_spec import ENDPOINT_SCHEMA
 from millpond.wire.endpoint_analyses import EndpointDrift
@@ -169,7 +170,8 @@ def wait_until_ready(
     timeout: float | None = None,
     changed: Callable[[Endpoint], None] | None = None,
 ) -> Endpoint:
-    """The endpoint when all replicas are ready, or after `timeout` seconds. `changed` is told of every new state."""
+    """The endpoint when all replicas are ready or its `failure` says that they will not be, or after `timeout` seconds.
+    `changed` is told of every new state."""
     until = None if timeout is None else time.monotonic() + timeout
     told: object = None
     while True:
@@ -177,9 +179,16 @@ def wait_until_ready(
         if changed is not None and told != (found.state, found.reasons):
             told = (found.state, found.reasons)
             changed(found)
-        if found.state in SETTLED or (until is not None and time.monotonic() >= until):
+        if found.state in SETTLED or found.failure or (until is not None and time.monotonic() >= until):
             return found
         time.sleep(POLL_SECONDS)
+
+
+def start_failed(endpoint: Endpoint) -> StartFailed:
+    """For one that has a `failure`."""
+    name = endpoint.name
+    back = f" Go back: mill endpoint rollback {name}" if endpoint.revision > 1 else ""
+    return StartFailed(endpoint.failure, hint=f"See the whole log: mill endpoint logs {name}.{back}")
 
 
 def _body(asked: str | Mapping[str, Any]) -> bytes:

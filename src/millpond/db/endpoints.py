@@ -131,6 +131,7 @@ def _changing(value: Endpoint) -> dict[str, Any]:
         "scale_reasons": dict(value.scale_reasons),
         "state": value.state.value,
         "reasons": list(value.reasons),
+        "failure": value.failure,
         "deleted_at": value.deleted_at,
     }
 

@@ -10,8 +10,9 @@ from typing import Any
 from sqlalchemy import Connection, Row, select
 
 from millpond.db.tables import placement, replica, router, service_report
+from millpond.model.documents import from_document, to_document
 from millpond.model.endpoint_spec import EndpointPorts
-from millpond.model.replica import Replica, ReplicaState, Router
+from millpond.model.replica import FailedStarts, Replica, ReplicaState, Router
 
 _LIVING = replica.c.state != ReplicaState.ENDED.value
 
@@ -123,7 +124,7 @@ def reports(tx: Connection, placement_ids: Collection[str]) -> Mapping[str, Serv
 
 
 def _replica(row: Row[Any]) -> Replica:
-    return Replica(**{**row._mapping, "state": ReplicaState(row.state)})
+    return Replica(**{**row._mapping, "state": ReplicaState(row.state), "failures": _failures(row)})
 
 
 def _changing(value: Replica) -> dict[str, Any]:
@@ -134,6 +135,7 @@ def _changing(value: Replica) -> dict[str, Any]:
         "placement_id": value.placement_id,
         "ready": dict(value.ready),
         "problem": value.problem,
+        "failures": to_document(value.failures),
     }
 
 
@@ -149,6 +151,7 @@ def _router(row: Row[Any]) -> Router:
         config=row.config,
         config_number=row.config_number,
         problem=row.problem,
+        failures=_failures(row),
     )
 
 
@@ -159,4 +162,9 @@ def _changing_router(value: Router) -> dict[str, Any]:
         "config": dict(value.config),
         "config_number": value.config_number,
         "problem": value.problem,
+        "failures": to_document(value.failures),
     }
+
+
+def _failures(row: Row[Any]) -> FailedStarts:
+    return from_document(FailedStarts, row.failures or {})

@@ -65,6 +65,8 @@ class Endpoint:
     state: EndpointState = EndpointState.STARTING
     # What it is doing and why, newest last.
     reasons: tuple[str, ...] = ()
+    # What failed again and again, so that waiting for it is of no use. It is still tried, ever more slowly.
+    failure: str | None = None
     # Since when it is to go.
     deleted_at: datetime | None = None
     # Of the row: grows with every change.

@@ -11,6 +11,21 @@ from typing import Any
 from millpond.model.endpoint_spec import EndpointPorts
 
 
+@dataclass(frozen=True, slots=True)
+class FailedStarts:
+    """How often a replica or router has failed since it last served. Counted by the retries of its job."""
+
+    # Retries when it last served, and by its newest failure.
+    before: int = 0
+    newest: int = 0
+    # What the process wrote last before its newest failure.
+    cause: str | None = None
+
+    @property
+    def count(self) -> int:
+        return self.newest - self.before
+
+
 class ReplicaState(Enum):
     STARTING = "starting"
     READY = "ready"
@@ -37,7 +52,9 @@ class Replica:
     # What its newest placement told when it was ready: addresses, seconds of loading and warming up.
     placement_id: str | None = None
     ready: Mapping[str, Any] = field(default_factory=dict)
+    # How its newest attempt failed, for people.
     problem: str | None = None
+    failures: FailedStarts = FailedStarts()
 
     @property
     def written(self) -> str:
@@ -60,6 +77,7 @@ class Router:
     config_number: int = 0
     # Why it could not be started.
     problem: str | None = None
+    failures: FailedStarts = FailedStarts()
 
 
 @dataclass(frozen=True, slots=True)

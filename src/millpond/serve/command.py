@@ -31,7 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return uvloop.run(serve(options))
     except (ServeError, OSError) as error:
-        logging.getLogger(__name__).error("cannot serve: %s", error)
+        said = error.strerror if isinstance(error, OSError) and error.strerror else error
+        logging.getLogger(__name__).error("cannot serve: %s", said)
         return 1
 
 

@@ -165,13 +165,15 @@ class RolloutState(Response):
 
 
 class Endpoint(Response):
-    """`spec` is what `endpoint.yaml` of its newest revision says; `url` is tritonclient's, through the server."""
+    """`spec` is what `endpoint.yaml` of its newest revision says; `url` is tritonclient's, through the server.
+    `failure` says what failed again and again, so that waiting for it is of no use."""
 
     id: str
     project: str
     name: str
     state: EndpointState
     reasons: list[str]
+    failure: str | None
     revision: int
     versions: list[EndpointVersion]
     sites: list[EndpointSiteState]

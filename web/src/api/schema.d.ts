@@ -7504,6 +7504,7 @@ export interface components {
         /**
          * Endpoint
          * @description `spec` is what `endpoint.yaml` of its newest revision says; `url` is tritonclient's, through the server.
+         *     `failure` says what failed again and again, so that waiting for it is of no use.
          */
         Endpoint: {
             /** Changed At */
@@ -7514,6 +7515,8 @@ export interface components {
             created_by: string;
             /** Drift Alerts */
             drift_alerts: string[];
+            /** Failure */
+            failure: string | null;
             /** Id */
             id: string;
             /** Name */

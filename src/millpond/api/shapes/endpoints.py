@@ -20,6 +20,7 @@ def endpoint(view: model.EndpointView) -> wire.Endpoint:
         name=value.name,
         state=value.state,
         reasons=list(value.reasons),
+        failure=value.failure,
         revision=value.number,
         versions=[
             wire.EndpointVersion(model=one.name, version=one.number, weight=weight, asked=one.weight)

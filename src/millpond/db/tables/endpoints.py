@@ -40,6 +40,7 @@ endpoint = Table(
     Column("reasons", JSON, nullable=False),
     time_column("deleted_at", nullable=True),
     Column("revision", Integer, nullable=False),
+    Column("failure", Text, nullable=True),
     UniqueConstraint("project_id", "name"),
 )
 
@@ -75,6 +76,8 @@ replica = Table(
     Column("placement_id", String(32), nullable=True),
     Column("ready", JSON, nullable=False),
     Column("problem", Text, nullable=True),
+    # model/replica.py: FailedStarts; here and of routers.
+    Column("failures", JSON, nullable=True),
     Index("ix_replica_living", "endpoint_id", sqlite_where=text("state != 'ended'"),
           postgresql_where=text("state != 'ended'")),
 )  # fmt: skip
@@ -94,6 +97,7 @@ router = Table(
     Column("config", JSON, nullable=False),
     Column("config_number", Integer, nullable=False),
     Column("problem", Text, nullable=True),
+    Column("failures", JSON, nullable=True),
     UniqueConstraint("project_id", "site_id", "http_port"),
 )
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from millpond.decide.endpoints.failing import counted, described, ending_of, served
 from millpond.decide.endpoints.replicas import ReplicaKind, kind_of
-from millpond.decide.retry import RETRYING
 from millpond.model.endpoint import Endpoint, EndpointState
 from millpond.model.job import Job, JobState
 from millpond.model.quantity import format_count
@@ -32,10 +32,15 @@ def observed(replica: Replica, job: Job | None, ready: Mapping[str, Any] | None,
             # Its agent may have been told of another address since.
             return replica if replica.ready == ready else replace(replica, ready=dict(ready))
         return replace(
-            replica, state=ReplicaState.READY, ready_at=now, placement_id=placement, ready=dict(ready), problem=None
-        )
-    problem = failure_of(job) if job.status.retried or job.status.losses else None
-    return replace(replica, state=ReplicaState.STARTING, ready={}, placement_id=placement, problem=problem)
+            replica, state=ReplicaState.READY, ready_at=now, placement_id=placement, ready=dict(ready), problem=None,
+            failures=served(job.status.retried),
+        )  # fmt: skip
+    failures = counted(replica.failures, job.status.retried)
+    ended = ending_of(job) if job.status.retried or job.status.losses else None
+    return replace(
+        replica, state=ReplicaState.STARTING, ready={}, placement_id=placement, failures=failures,
+        problem=described(ended, failures.cause),
+    )  # fmt: skip
 
 
 def state_of(
@@ -81,11 +86,6 @@ def _ready(kinds: Mapping[ReplicaKind, int], here: Sequence[Replica]) -> int:
         min(count, sum(one.state is ReplicaState.READY and kind_of(one) == kind for one in here))
         for kind, count in kinds.items()
     )
-
-
-def failure_of(job: Job) -> str | None:
-    """How its newest attempt ended; what came after that is how the next one stands."""
-    return next((one for one in reversed(job.status.reasons) if RETRYING in one), None)
 
 
 def _problem(job: Job | None) -> str | None:

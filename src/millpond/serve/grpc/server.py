@@ -9,7 +9,7 @@ from pathlib import Path
 import grpc
 
 from ..core import ModelServer
-from ..errors import ServeError
+from ..grpc_ports import bind
 from .service import handlers
 
 log = logging.getLogger(__name__)
@@ -71,18 +71,8 @@ def serve_grpc(
 def _listen(server: grpc.Server, address: str, credentials: grpc.ServerCredentials | None) -> str:
     """The address with the port that it got."""
     kind, _, where = address.partition(":")
-    bound = _bind(server, address if kind == "unix" else where, credentials)
+    bound = bind(server, address if kind == "unix" else where, credentials)
     return address if kind == "unix" else f"tcp:{where.rpartition(':')[0]}:{bound}"
-
-
-def _bind(server: grpc.Server, where: str, credentials: grpc.ServerCredentials | None) -> int:
-    try:
-        bound = server.add_secure_port(where, credentials) if credentials else server.add_insecure_port(where)
-    except RuntimeError as error:
-        raise ServeError(500, f"cannot listen for gRPC at {where}: {error}") from error
-    if not bound:
-        raise ServeError(500, f"cannot listen for gRPC at {where}")
-    return int(bound)
 
 
 def _credentials(cert: Path | None, key: Path | None) -> grpc.ServerCredentials | None:

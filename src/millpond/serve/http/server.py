@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import socket
 import ssl
 from collections.abc import Awaitable
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ServeError
+from ..ports import port_taken
 from .compression import INLINE_BYTES, decompress
 from .connection import Connection
 from .limits import Limits
@@ -54,7 +56,11 @@ class HttpServer:
             raise ValueError(f"cannot listen at {address!r}: write unix:/path or tcp:host:port")
         host, _, port = where.rpartition(":")
         bare = host.strip("[]")
-        self._listener = await self.loop.create_server(self._connect, bare or None, int(port), backlog=1024, **more)
+        try:
+            self._listener = await self.loop.create_server(self._connect, bare or None, int(port), backlog=1024, **more)
+        except OSError as error:
+            taken = port_taken(int(port)) if error.errno == errno.EADDRINUSE else None
+            raise OSError(error.errno, taken or f"cannot listen at {where}: {error.strerror or error}") from error
         self.address = f"tcp:{host}:{self._listener.sockets[0].getsockname()[1]}"
 
     async def drain(self, seconds: float) -> bool:

@@ -15,7 +15,7 @@ from .run import RouterOptions, run_router
 
 def main(arguments: list[str] | None = None) -> int:
     options = parse(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s", stream=sys.stderr)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     try:
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
             runner.run(run_router(options))

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import grpc
 
 from ..errors import ServeError
+from ..grpc_ports import bind
 from .grpc_answers import STATUS_CODES, names_in, own_answer
 from .grpc_exchange import GrpcExchange, GrpcFailed, Metadata, Sender
 from .grpc_links import GrpcLinks
@@ -42,11 +43,7 @@ class GrpcProxy(grpc.GenericRpcHandler):  # type: ignore[misc]
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="grpc")
         self._server = grpc.server(self._pool, handlers=[self], options=_OPTIONS)
         where = listen.partition(":")[2] if listen.startswith("tcp:") else listen
-        port = (
-            self._server.add_insecure_port(where)
-            if tls is None
-            else self._server.add_secure_port(where, _credentials(tls, tls_key or tls))
-        )
+        port = bind(self._server, where, None if tls is None else _credentials(tls, tls_key or tls))
         self.address = f"tcp:{where.rpartition(':')[0]}:{port}" if listen.startswith("tcp:") else listen
         self._server.start()
 

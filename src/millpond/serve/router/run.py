@@ -197,7 +197,7 @@ async def run_router(options: RouterOptions) -> None:
     try:
         await router.start()
     except OSError as error:
-        raise ServeError(500, f"cannot start the router: {error}") from error
+        raise ServeError(500, f"cannot start the router: {error.strerror or error}") from error
     log.info("router listens %s", " ".join(f"{kind}={address}" for kind, address in router.addresses.items()))
     await ending.wait()
     log.info("router drains")

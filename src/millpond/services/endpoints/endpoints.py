@@ -174,6 +174,7 @@ def delete(deps: Deps, actor: Actor, project: Project, written: str) -> None:
         now = deps.clock.now()
         after = replace(
             before, deleted_at=now, changed_at=now, state=EndpointState.DELETING, wanted={}, rollout=None,
+            failure=None,
             reasons=(f"Deleted by {actor.name}.",),
         )  # fmt: skip
         endpoints.save(tx, after)
@@ -217,7 +218,7 @@ def revise(
         after = replace(
             before, spec=spec, number=number, weights=weights, rollout=rollout_of(spec, now), changed_at=now,
             user_id=actor.user_id or before.user_id, wanted=wanted_at_first(before.wanted, places),
-            state=_changing(before.state), scale_reasons={},
+            state=_changing(before.state), failure=None, scale_reasons={},
             reasons=(f"Revision {number}: {action} by {actor.name}.", *([reason] if reason else [])),
         )  # fmt: skip
         endpoints.save(tx, after)

@@ -16,10 +16,11 @@ from sqlalchemy import Connection
 from millpond.db import endpoints, jobs, projects, replicas, sites
 from millpond.decide.endpoints.addresses import unreached
 from millpond.decide.endpoints.changes import sites_of
+from millpond.decide.endpoints.failing import lasting_failure
 from millpond.decide.endpoints.replicas import ReplicaKind, plan_replicas
 from millpond.decide.endpoints.states import observed, state_of
 from millpond.errors import MillError
-from millpond.model.endpoint import Endpoint, EndpointState
+from millpond.model.endpoint import Endpoint
 from millpond.model.endpoint_spec import EndpointSite
 from millpond.model.ids import new_id
 from millpond.model.job import Job
@@ -28,7 +29,7 @@ from millpond.model.replica import Replica, ReplicaState
 from millpond.model.run import Run
 from millpond.model.volume import Site
 from millpond.services.deps import Deps
-from millpond.services.endpoints import acting, adjusting, routing, service_jobs, stopping
+from millpond.services.endpoints import acting, adjusting, failures, routing, service_jobs, stopping
 from millpond.services.endpoints.endpoints import announce
 from millpond.services.endpoints.machines import remote_sites
 from millpond.services.endpoints.seen_drift import drift_reasons
@@ -89,7 +90,7 @@ def advance(deps: Deps, project: Project, endpoint: Endpoint, now: datetime) -> 
         routers = routing.standing(tx, endpoint, {site.id for site, _ in places})
         drifted = drift_reasons(tx, endpoint)
         remote = remote_sites(tx)
-    seen = [_observed(one, known.get(one.job_id), told, now) for one in before]
+    seen = [_observed(deps, one, known.get(one.job_id), told, now) for one in before]
     adjusted = _adjusted(deps, project, endpoint, places, seen, routers.stats, now)
     if adjusted is None:
         return  # there is a new revision: the next round is for that
@@ -103,7 +104,8 @@ def advance(deps: Deps, project: Project, endpoint: Endpoint, now: datetime) -> 
         endpoint, wanted, seen, [*routers.problems, *refused], routers.waiting, routers.behind,
         [said for site, stats in routers.stats.items() for said in unreached(stats or {}, seen, site)],
     )  # fmt: skip
-    _write_state(deps, endpoint, state, (*reasons, *drifted))
+    failure = lasting_failure(wanted, seen, routers.failing)
+    _write_state(deps, replace(endpoint, state=state, reasons=(*reasons, *drifted), failure=failure), endpoint)
     if endpoint.deleted_at is not None and all(one.state is ReplicaState.ENDED for one in seen):
         _remove(deps, endpoint)
 
@@ -121,10 +123,11 @@ def _adjusted(
 
 
 def _observed(
-    replica: Replica, job: Job | None, told: Mapping[str, replicas.ServiceReport], now: datetime
-) -> Replica:  # fmt: skip
+    deps: Deps, replica: Replica, job: Job | None, told: Mapping[str, replicas.ServiceReport], now: datetime
+) -> Replica:
     report = told.get(job.status.placement_id or "") if job else None
-    return observed(replica, job, report.ready if report else None, now)
+    found = observed(replica, job, report.ready if report else None, now)
+    return failures.with_cause(deps, found, job, replica)
 
 
 def _planned(
@@ -160,16 +163,15 @@ def _write(
     return replace(endpoint, revision=endpoint.revision + 1)
 
 
-def _write_state(deps: Deps, endpoint: Endpoint, state: EndpointState, reasons: tuple[str, ...]) -> None:
-    after = replace(endpoint, state=state, reasons=reasons)
-    if after == endpoint:
+def _write_state(deps: Deps, after: Endpoint, before: Endpoint) -> None:
+    if after == before:
         return
     with deps.db.write() as tx:
-        _locked(tx, endpoint)
+        _locked(tx, before)
         endpoints.save(tx, after)
     announce(deps, after)
-    if state is not endpoint.state:
-        logger.info("endpoint_changed endpoint=%s state=%s reason=%s", after.id, state.value, reasons[0])
+    if after.state is not before.state:
+        logger.info("endpoint_changed endpoint=%s state=%s reason=%s", after.id, after.state.value, after.reasons[0])
 
 
 def _remove(deps: Deps, endpoint: Endpoint) -> None:

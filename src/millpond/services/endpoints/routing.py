@@ -14,8 +14,8 @@ from sqlalchemy.exc import IntegrityError
 from millpond.db import endpoint_tokens, endpoints, jobs, placements, replicas, sites
 from millpond.decide.endpoints.changes import sites_of
 from millpond.decide.endpoints.config import EndpointAtSite, TokenRules, has_taken, router_config
+from millpond.decide.endpoints.failing import described, ending_of
 from millpond.decide.endpoints.replicas import ReplicaKind
-from millpond.decide.endpoints.states import failure_of
 from millpond.decide.endpoints.weights import Version
 from millpond.errors import MillError
 from millpond.model.endpoint import Endpoint
@@ -23,11 +23,11 @@ from millpond.model.endpoint_spec import EndpointPorts, EndpointSite, Offline, P
 from millpond.model.ids import new_id
 from millpond.model.job import Job, JobState
 from millpond.model.people import Project
-from millpond.model.replica import Replica, Router
+from millpond.model.replica import FailedStarts, Replica, Router
 from millpond.model.run import Run
 from millpond.model.volume import Site
 from millpond.services.deps import Deps
-from millpond.services.endpoints import acting, service_jobs, stopping, tokens
+from millpond.services.endpoints import acting, failures, service_jobs, stopping, tokens
 from millpond.services.endpoints.machines import remote_sites
 from millpond.services.endpoints.wanted import wanted_kinds
 from millpond.services.jobs import submit
@@ -43,8 +43,8 @@ class RoutersStanding:
     problems: tuple[str, ...] = ()
     # What the routers counted, by the names of sites.
     stats: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
-    # Jobs of those that failed and are tried again.
-    failing: tuple[Job, ...] = ()
+    # Those that failed and are tried again.
+    failing: tuple[Router, ...] = ()
     # How many go by an older configuration than the endpoint asks for.
     behind: int = 0
 
@@ -66,6 +66,7 @@ def advance(deps: Deps, project: Project, now: datetime) -> None:
         told = jobs.by_ids(tx, {one.job_id for one in known.values() if one.job_id})
         agents = _agents(tx, told.values())
         remote = remote_sites(tx)
+        reports = replicas.reports(tx, {job.status.placement_id or "" for job in told.values()})
         rules = TokenRules(endpoint_tokens.public_keys(tx), endpoint_tokens.revoked(tx, project.id, now))
     if living and not rules.keys:
         tokens.signing_key(deps)  # before the first token: a router knows the key when it is shown one
@@ -82,7 +83,9 @@ def advance(deps: Deps, project: Project, now: datetime) -> None:
         _configure(deps, router, router_config(project.name, router, routed, rules, agents.get(router.job_id or "")))
         if job is None or job.status.state.is_finished:
             _start(deps, project, router, served)
-        elif job.spec.tags.get(service_jobs.LISTENS) != service_jobs.listening(served[0][1]):
+            continue
+        _note_failures(deps, router, job, reports)
+        if job.spec.tags.get(service_jobs.LISTENS) != service_jobs.listening(served[0][1]):
             stopping.stop(deps, project, [job.id], "Its site has another address for routers now.")
     for place, router in known.items():
         if place not in needed:
@@ -103,15 +106,16 @@ def standing(tx: Connection, endpoint: Endpoint, site_ids: Collection[str]) -> R
     for router in mine.values():
         job = known.get(router.job_id or "")
         report = told.get(job.status.placement_id or "") if job else None
-        if job is not None and job.status.state is JobState.RUNNING and report is not None and report.stats is not None:
-            stats[router.site] = report.stats
-            behind += not has_taken(router, report.stats, endpoint)
+        counts = _counts(job, report)
+        if counts is not None:
+            stats[router.site] = counts
+            behind += not has_taken(router, counts, endpoint)
             continue
         waiting += 1
-        failed = failure_of(job) if job else None
+        failed = described(ending_of(job), router.failures.cause) if job else None
         problems += [router.problem] if router.problem else []
-        if job is not None and failed:
-            failing.append(job)
+        if failed:
+            failing.append(router)
             problems.append(f"Router at {router.site}: {failed}")
     return RoutersStanding(waiting, tuple(problems), stats, tuple(failing), behind)
 
@@ -169,7 +173,7 @@ def _start(deps: Deps, project: Project, router: Router, served: Sequence[tuple[
         current = replicas.lock_router(tx, router.id)
         if current is None or current.job_id != router.job_id:
             raise _Stale
-        replicas.save_router(tx, replace(current, job_id=job.id, problem=None))
+        replicas.save_router(tx, replace(current, job_id=job.id, problem=None, failures=FailedStarts()))
 
     endpoint = served[0][0]
     offline = any(asked.offline is Offline.SERVE for _, _, asked in served)
@@ -196,6 +200,23 @@ def _note_problem(deps: Deps, router: Router, problem: str) -> None:
         current = replicas.lock_router(tx, router.id)
         if current is not None:
             replicas.save_router(tx, replace(current, problem=problem))
+
+
+def _note_failures(deps: Deps, router: Router, job: Job, reports: Mapping[str, replicas.ServiceReport]) -> None:
+    serves = _counts(job, reports.get(job.status.placement_id or "")) is not None
+    after = failures.of_router(deps, router.failures, job, serves=serves)
+    if after == router.failures:
+        return
+    with deps.db.write() as tx:
+        current = replicas.lock_router(tx, router.id)
+        if current is not None and current.job_id == job.id:
+            replicas.save_router(tx, replace(current, failures=after))
+
+
+def _counts(job: Job | None, report: replicas.ServiceReport | None) -> Mapping[str, Any] | None:
+    """What it has counted; None if it takes no requests: a router counts from then on."""
+    is_running = job is not None and job.status.state is JobState.RUNNING
+    return report.stats if is_running and report is not None else None
 
 
 def _remove(deps: Deps, project: Project, router: Router) -> None:

@@ -7,26 +7,18 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from millpond.db import endpoint_analyses, jobs, sites
+from millpond.db import endpoint_analyses
 from millpond.db import endpoints as rows
-from millpond.decide.endpoints.changes import sites_of
-from millpond.decide.endpoints.last_words import last_words
 from millpond.model.endpoint import Endpoint, EndpointState, Rollout
 from millpond.model.endpoint_analysis import AnalysisKind, AnalysisState
-from millpond.model.job import Job
 from millpond.model.people import Project
 from millpond.model.quantity import format_count, format_seconds
 from millpond.model.replica import ReplicaState
 from millpond.serve.monitoring.drift import DriftLevel
 from millpond.services.deps import Deps
-from millpond.services.endpoints import routing
 from millpond.services.endpoints.endpoints import find
 from millpond.services.endpoints.seen_drift import newest_drift
 from millpond.services.endpoints.views import views
-from millpond.services.runs import logs
-
-# Enough for the end of a traceback.
-_LOG_END = 16 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +34,7 @@ def why(deps: Deps, project: Project, written: str) -> EndpointWhy:
         newest = rows.get_revision(tx, endpoint.id, endpoint.number)
         drift = newest_drift(tx, endpoint)
         failed = _failed_drift(tx, endpoint)
-        routers = routing.standing(tx, endpoint, {site.id for site, _ in sites_of(endpoint.spec, sites.all_of(tx))})
-        known = jobs.by_ids(tx, {one.replica.job_id for one in view.replicas if one.replica.problem})
-    reasons = list(endpoint.reasons)
+    reasons = [*([endpoint.failure] if endpoint.failure else []), *endpoint.reasons]
     for site, count in sorted(endpoint.wanted.items()):
         said = endpoint.scale_reasons.get(site)
         reasons += [f"{site}: {format_count(count, 'replica')}. {said}"] if said else []
@@ -59,7 +49,6 @@ def why(deps: Deps, project: Project, written: str) -> EndpointWhy:
         reasons.append(f"Revision {newest.number} ({done}) by {newest.created_by}{because}")
     waiting = [one for one in view.replicas if one.replica.state is not ReplicaState.READY and one.reason]
     reasons += [f"Replica {one.job_name} is {one.replica.state.value}: {one.reason}" for one in waiting]
-    reasons += [said for job in (*routers.failing, *known.values()) if (said := _last_words(deps, job))]
     return EndpointWhy(endpoint.state, tuple(dict.fromkeys(reasons)))
 
 
@@ -67,15 +56,6 @@ def _failed_drift(tx: Connection, endpoint: Endpoint) -> list[str]:
     """Why the newest window could not be compared."""
     newest = endpoint_analyses.page(tx, endpoint.id, AnalysisKind.DRIFT, limit=1) if endpoint.spec.drift else ()
     return [f"Drift is not known: {one.error}" for one in newest if one.state is AnalysisState.FAILED]
-
-
-def _last_words(deps: Deps, job: Job) -> str | None:
-    """What it wrote before it failed. An attempt that has just begun has written nothing of that yet."""
-    for attempt in reversed(logs.attempts(deps, job)[-2:]):
-        end = logs.read(deps, job, -_LOG_END, _LOG_END, attempt.number).data
-        if said := last_words(end.decode(errors="replace")):
-            return f"{job.name} wrote: {said}"
-    return None
 
 
 def _rollout(endpoint: Endpoint, rollout: Rollout, now: datetime) -> list[str]:

@@ -18,6 +18,10 @@ def test_the_last_line_of_a_traceback() -> None:
     )
 
 
+def test_a_line_that_tells_of_no_failure_is_not_its_cause() -> None:
+    assert last_words(f"{STAMP} INFO serving 1 model\n") is None
+
+
 def test_nothing_written() -> None:
     assert last_words("\n \n") is None
 

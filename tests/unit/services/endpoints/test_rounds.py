@@ -12,7 +12,7 @@ from millpond.db import jobs, placements, replicas
 from millpond.model.endpoint import EndpointState
 from millpond.model.job import Job, JobState
 from millpond.model.job_spec import JobKind
-from millpond.model.replica import Replica, ReplicaState
+from millpond.model.replica import FailedStarts, Replica, ReplicaState
 from millpond.services.caches.fills import reports as cache_reports
 from millpond.services.computes import compute_care
 from millpond.services.endpoints import endpoints, rounds
@@ -32,6 +32,8 @@ class Serving:
     def __init__(self, world: World) -> None:
         self.world = world
         self.broken: set[str] = set()
+        # What the process of a version, or of the router, writes before it ends with exit code 1.
+        self.failing: dict[str, bytes] = {}
         self.wanted: list[DesiredPlacement] = []
         self.ended: dict[str, PlacementSeen] = {}
         # The number of the configuration that routers say they go by, where they do.
@@ -64,6 +66,10 @@ class Serving:
             return self.ended[placement.id]
         service = placement.spec.service
         assert service is not None and placement.service is not None
+        written = self.failing.get("router" if service.role == "router" else service.model or "")
+        if written is not None:
+            logs.append(self.world.deps, self.world.agent.actor, placement.id, 0, written)
+            return PlacementSeen(id=placement.id, state="finished", exit_code=1)
         if service.role == "router":
             return PlacementSeen(
                 id=placement.id, state="running", service=ServiceSeen(stats={"endpoints": [], **self.taken})
@@ -202,11 +208,49 @@ def test_a_replica_that_fails_is_tried_again_and_leaves_the_router(serving: Serv
     assert serving.replicas()[0].state is ReplicaState.STARTING
     assert serving.config()["endpoints"][0]["replicas"] == []
     assert serving.state is EndpointState.FAILING
-    assert "exit code 1" in " ".join(endpoints.get(serving.world.deps, serving.world.project, "xray").endpoint.reasons)
-    said = why(serving.world.deps, serving.world.project, "xray").reasons
-    assert said[-1] == f"{replica.name} wrote: cannot load model 'chest' version 1: no ONNX file"
+    said = "cannot load model 'chest' version 1: no ONNX file (exit code 1; retrying)"
+    shown = endpoints.get(serving.world.deps, serving.world.project, "xray")
+    assert shown.endpoint.reasons[-1] == said and shown.endpoint.failure is None
+    assert shown.replicas[0].reason == said
+    assert (
+        f"Replica {replica.name} is starting: {said}" in why(serving.world.deps, serving.world.project, "xray").reasons
+    )
     serving.turn(4)
     assert serving.versions() == [(1, "ready")] and len(serving.replicas()) == 1
+    assert serving.replicas()[0].failures == FailedStarts(before=1, newest=1)
+
+
+def test_a_version_that_fails_again_and_again_is_told_once_waiting_is_of_no_use(serving: Serving) -> None:
+    serving.turn(3)
+    deps, maria, project = serving.world.deps, serving.world.maria, serving.world.project
+    serving.failing["chest@2"] = b"2026-11-18 14:46:15,189 ERROR cannot load model 'chest': no ONNX file\n"
+    endpoints.update(deps, maria, project, "xray", asked(model="chest@2", environment="none"), unchecked=True)
+    failures: list[str | None] = []
+    for _ in range(12):
+        serving.turn()
+        failures.append(endpoints.get(deps, project, "xray").endpoint.failure)
+    assert failures[0] is None, "one failure may be chance"
+    assert failures[-1] is not None and failures[-1].startswith("chest@2 failed to start ")
+    assert "cannot load model 'chest': no ONNX file (exit code 1; retrying" in failures[-1]
+    assert failures[-1].endswith("chest@1 still serves.") and serving.state is EndpointState.DEGRADED
+    assert serving.shares() == {1: 100}
+    assert endpoints.get(deps, project, "xray").serving[serving.world.agent.agent.site].reason.startswith("cannot")
+    assert endpoints.roll_back(deps, maria, project, "xray").endpoint.failure is None
+    serving.turn(6)
+    assert serving.state is EndpointState.READY and serving.versions() == [(1, "ready")]
+
+
+def test_a_router_that_cannot_start_says_why(serving: Serving) -> None:
+    serving.failing["router"] = b"2026-11-18 14:46:15,189 ERROR port 8000 is taken by nginx (process 77)\n"
+    serving.turn(12)
+    shown = endpoints.get(serving.world.deps, serving.world.project, "xray").endpoint
+    assert shown.state is EndpointState.FAILING
+    assert "port 8000 is taken by nginx (process 77) (exit code 1" in " ".join(shown.reasons)
+    assert shown.failure is not None and shown.failure.endswith("port 8000 is taken by nginx (process 77).")
+    serving.failing.clear()
+    serving.turn(20)
+    shown = endpoints.get(serving.world.deps, serving.world.project, "xray").endpoint
+    assert shown.state is EndpointState.READY and shown.failure is None
 
 
 def test_a_stopped_job_is_replaced(serving: Serving) -> None:

@@ -85,8 +85,10 @@ function Header({ endpoint }: { endpoint: Endpoint }) {
 
 /** Why it is in this state; loud only where something is wrong. */
 function Reasons({ endpoint }: { endpoint: Endpoint }) {
-  const lines = endpoint.reasons.map((reason) => (
-    <Text key={reason} size="sm">
+  // What failed for good says more than the reasons that it was made of.
+  const told = endpoint.failure ? [endpoint.reasons[0], endpoint.failure] : endpoint.reasons;
+  const lines = told.map((reason) => (
+    <Text key={reason} size="sm" style={{ overflowWrap: "anywhere" }}>
       {reason}
     </Text>
   ));

@@ -70,9 +70,9 @@ const COLUMNS = [
     cell: ({ row }) => (
       <>
         <Status state={row.original.state} />
-        {row.original.state !== "ready" && row.original.reasons[0] && (
-          <Text size="xs" c="dimmed" lineClamp={2}>
-            {row.original.reasons[0]}
+        {row.original.state !== "ready" && (
+          <Text size="xs" c="dimmed" lineClamp={3}>
+            {row.original.failure ?? row.original.reasons.join(" ")}
           </Text>
         )}
       </>
