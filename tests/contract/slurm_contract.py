@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -17,6 +17,7 @@ from millpond.agent.spec import read_spec
 from millpond.testing.agents import changed_spec
 from millpond.testing.drivers import Place, finished, looking
 from millpond.testing.gangs import PROGRAM, RANKS, SIZE, GangContract
+from millpond.testing.mpi import MpiContract
 from millpond.testing.slurm import Slurm
 from millpond.testing.waiting import wait_until
 
@@ -224,3 +225,16 @@ class SlurmContract(GangContract):
             assert node.closed is not None and "in Slurm by root (new disks)" in node.closed
         finally:
             slurm.run("scontrol", "update", f"nodename={name}", "state=resume")
+
+
+class SlurmMpiContract(MpiContract):
+    """MPI programs in an allocation, started by mpirun."""
+
+    how: Literal["auto", "mpirun"] = "mpirun"
+
+    @pytest.fixture
+    def driver(self, slurm: Slurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SlurmDriver]:
+        monkeypatch.setenv("SLURM_CONF", str(slurm.conf))
+        made = SlurmDriver(tmp_path, SlurmOptions(look_seconds=0.1, settle_seconds=0.2, mpi=self.how))
+        with looking(made):
+            yield made

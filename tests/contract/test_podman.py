@@ -21,6 +21,7 @@ from millpond.agent.spec import Mount, read_spec
 from millpond.model.job import RankPlace
 from millpond.testing.agents import changed_spec
 from millpond.testing.drivers import DriverContract, Place, looking
+from millpond.testing.mpi import MpiContract
 from millpond.testing.podman import WITH_PYTHON, WITHOUT_PYTHON, TestPodman, a_podman, why_no_podman
 from millpond.testing.slow_engines import keeper_in_the_long_run
 from millpond.testing.waiting import wait_until
@@ -188,3 +189,7 @@ class TestPodmanDriver(DriverContract):
         shutil.rmtree(placement)
         opened().look()
         assert placement.name not in podman.run("ps", "-a", "--format", "{{.Names}}")
+
+
+class TestMpiInAContainer(MpiContract):
+    image = WITH_PYTHON

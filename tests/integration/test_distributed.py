@@ -12,9 +12,10 @@ import pytest
 import millpond
 from millpond.client.http import Api
 from millpond.client.streams import STDOUT, open_exec
-from millpond.errors import BadRequest
+from millpond.errors import BadRequest, NotFound
 from millpond.model.job import JobState
 from millpond.testing import all_reduce
+from millpond.testing.mpi import PROGRAM, why_no_mpi
 from millpond.testing.up import MillUp, mill_up
 from millpond.testing.waiting import wait_until
 
@@ -64,6 +65,31 @@ def test_the_log_of_the_rank_that_failed_is_the_one_shown(up: MillUp, open_path:
     assert b"".join(job.logs()) == b"I am 2\n"
     assert b"".join(job.logs(rank=0)) == b"I am 0\n"
     assert [rank["signal"] for rank in ranks_of(up, job.id)] == [15, 15, None]
+
+
+@pytest.mark.skipif(why_no_mpi() is not None, reason=str(why_no_mpi()))
+@pytest.mark.usefixtures("signed_in")
+def test_mpirun_starts_a_program_of_mpi(up: MillUp, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    job = millpond.submit(["python", "program.py"], processes=3, gpu=1, mpi=True, code=tmp_path)
+    ended = job.wait("60s")
+    said = b"".join(job.logs()).decode().splitlines()
+    assert ended.state is JobState.SUCCEEDED, said
+    assert sorted(line.partition(": ")[2] for line in said) == [f"rank {rank} of 3: sum 6" for rank in range(3)]
+    assert ranks_of(up, job.id) == []
+    with pytest.raises(NotFound, match="each line says its rank"):
+        list(job.logs(rank=1))
+
+
+@pytest.mark.skipif(why_no_mpi() is not None, reason=str(why_no_mpi()))
+@pytest.mark.usefixtures("signed_in")
+def test_each_process_of_mpi_has_its_gpu_and_the_first_to_fail_its_code(up: MillUp) -> None:
+    script = "echo gpu $CUDA_VISIBLE_DEVICES; test $RANK = 2 || exec sleep 600; sleep 0.5; exit 9"
+    job = millpond.submit(["sh", "-c", script], processes=3, gpu=1, mpi=True, code=None)
+    ended = job.wait("60s")
+    said = b"".join(job.logs()).decode().splitlines()
+    assert (ended.state, ended.exit_code) == (JobState.FAILED, 9), said
+    assert sorted(line.partition(": ")[2] for line in said if "gpu" in line) == ["gpu 0", "gpu 1", "gpu 2"]
 
 
 @pytest.mark.usefixtures("signed_in")

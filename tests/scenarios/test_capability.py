@@ -8,12 +8,17 @@ import pytest
 
 from millpond.decide.capability import refusal, why_unable
 from millpond.decide.computes import NodeView, QueuedJob
+from millpond.model.job_spec import Launcher
 from millpond.testing.builders_work import GB, a_node, a_queued_job
 
 MACHINE = a_node("machine", gpus=1)
 CLUSTER = a_node("n1", compute="cluster", containers=True, gpu_fractions="none", gpus=4)
 SLICED = a_node("sliced", gpus=2, gpu_fractions="enforced")
 NOTHING = a_node("nothing", cpus=2)
+
+MPI = Launcher.MPI
+PODS = a_node("pods", containers=True, gangs=True)
+MPIRUN = a_node("mpirun", containers=True, mpi=True)
 
 WAYS = frozenset({"exec", "ports"})
 OPEN, SHELLS = a_node("open", reached=WAYS), a_node("shells", reached=frozenset({"exec"}))
@@ -49,6 +54,22 @@ SCENARIOS = [
         (MACHINE, CLUSTER, a_node("pods", containers=True)),
         "Compute machine cannot run container images.",
         "These can: cluster, pods.",
+    ),
+    Scenario("an MPI program where mpirun starts it", a_queued_job("a", processes=3, launcher=MPI), (PODS, MPIRUN)),
+    Scenario(
+        "an MPI program where each process is a pod",
+        a_queued_job("a", processes=3, launcher=MPI),
+        (PODS,),
+        "No compute can run MPI programs: mpirun needs a single machine, or Slurm.",
+        "Attach one of these, or add --launcher torch if the program does not use MPI.",
+    ),
+    Scenario("the same for PyTorch", a_queued_job("a", processes=3), (PODS,)),
+    Scenario(
+        "ranks of their own where only mpirun starts processes",
+        a_queued_job("a", processes=3, compute="mpirun"),
+        (PODS, MPIRUN),
+        "Compute mpirun cannot run distributed jobs.",
+        "These can: pods.",
     ),
     Scenario("a notebook where ports are led to", a_queued_job("a", interactive=True, ports=[8888]), (MACHINE, OPEN)),
     Scenario("a terminal alone", a_queued_job("a", interactive=True), (MACHINE, SHELLS)),

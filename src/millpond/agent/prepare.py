@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from millpond.agent import service_folder, step_folder
+from millpond.agent import mpi, service_folder, step_folder
 from millpond.agent.keeper.clock import boot_id
 from millpond.agent.own_address import LOOPBACK
 from millpond.agent.spec import Mount, Spec, renew
@@ -112,14 +112,25 @@ def prepare(
         epoch=None if epoch is None else (epoch, boot_id()),
         secret_env=tuple(desired.secrets),
         node=desired.node,
-        gpu_indices=tuple(desired.gpu_indices),
-        ranks=tuple(RankPlace(one.node, tuple(one.gpu_indices)) for one in desired.ranks),
+        gpu_indices=tuple(_gpus(desired)),
+        ranks=() if mpi.is_mpi(desired.spec) else _ranks(desired),
         image=image,
         inputs=tuple(mounts.values()),
         mounts=tuple(Mount(one.source, one.target, writable=not one.read_only) for one in desired.mounts if one.source),
         account=desired.account,
         accounts=tuple(sorted({desired.account, *(item.account for item in desired.inputs)})),
     ).write(directory)
+
+
+def _ranks(desired: DesiredPlacement) -> tuple[RankPlace, ...]:
+    return tuple(RankPlace(one.node, tuple(one.gpu_indices)) for one in desired.ranks)
+
+
+def _gpus(desired: DesiredPlacement) -> list[int]:
+    """Those that its one keeper is given: of an MPI job, all of its processes'."""
+    if not mpi.is_mpi(desired.spec):
+        return desired.gpu_indices
+    return sorted({index for one in desired.ranks for index in one.gpu_indices})
 
 
 def mounts_of(desired: DesiredPlacement, inputs: Mapping[str, Path]) -> dict[str, Mount]:
@@ -178,6 +189,7 @@ def environment(
         **{variable: str(path) for variable, path in inputs.items()},
         **step_folder.variables(desired.spec, inputs, directory / TEMPORARY),
         **_service_variables(desired, directory, address),
+        **mpi.variables(desired.spec, desired.id, _ranks(desired), container=container),
     }
     if "MLFLOW_TRACKING_URI" not in {**desired.spec.env, **desired.secrets}:
         # The first run that MLflow's client creates is the job's. MLFLOW_RUN_ID would say so, too, but with it the
@@ -191,10 +203,11 @@ def environment(
     if desired.spec.pinned:
         pins = {f"{one.dataset}@{one.ref}": one.commit_id for one in desired.spec.inputs}
         said["MILL_PINNED"] = json.dumps(pins)
-    if not container or not desired.gpu_indices:
+    gpus = _gpus(desired)
+    if not container or not gpus:
         # Empty, and not absent, for a job without a GPU: absent would show it all of them. A container shows the job
         # its own GPUs only, counted from 0.
-        said["CUDA_VISIBLE_DEVICES"] = ",".join(str(index) for index in desired.gpu_indices)
+        said["CUDA_VISIBLE_DEVICES"] = ",".join(str(index) for index in gpus)
     if desired.spec.gpu_hundredths % 100:
         said["MILL_GPU_FRACTION"] = f"{desired.spec.gpu_hundredths / 100:.2f}"
         if gpu_memory_bytes:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from millpond.agent import mpi
 from millpond.agent.keeper.clock import boot_id, boot_time
 from millpond.model.job import RankPlace
 from millpond.model.job_spec import JobSpec
@@ -67,6 +68,11 @@ class Spec:
     account: int = 0
     accounts: tuple[int, ...] = ()
 
+    @property
+    def command(self) -> tuple[str, ...]:
+        """What is started: the job's command, or what starts its processes."""
+        return mpi.command(self.asked)
+
     def write(self, placement: Path) -> None:
         """Write atomically, readable by this account only: it holds a token.
 
@@ -74,7 +80,8 @@ class Spec:
         """
         written = {field.name: getattr(self, field.name) for field in fields(self)} | {
             "asked": self.asked.to_document(),
-            "command": self.asked.command,
+            "command": self.command,
+            "relays": mpi.is_mpi(self.asked),
             "timeout_seconds": self.asked.timeout_seconds,
             "inputs": [asdict(mount) for mount in self.inputs],
             "mounts": [asdict(mount) for mount in self.mounts],

@@ -26,7 +26,7 @@ def follow_job(mill: Session, job: Job) -> Job:
 
     For a distributed job, that is the log of rank 0, and at the end the log of the rank that failed.
     """
-    rank = 0 if job.spec.processes else None
+    rank = 0 if job.spec.ranks else None
     offset, attempt, seen, late = 0, 0, "", 0.0
     place = (mill.api, job.project, job.id)
     while True:

@@ -31,7 +31,7 @@ from millpond.client.jobs import (
 from millpond.client.task_file import write_task
 from millpond.errors import BadRequest, NotFound
 from millpond.model.job import Ending, JobState
-from millpond.model.job_spec import JobSpec
+from millpond.model.job_spec import JobSpec, Launcher
 from millpond.model.quantity import format_bytes, format_gpus, format_seconds, parse_seconds
 from millpond.wire.jobs import Attempt, Job, Rank, Why
 
@@ -368,7 +368,7 @@ def _show_changed(mill: Session, changed: Changed) -> None:
 
 def _processes(mill: Session, job: Job) -> list[str]:
     """State of each process of a distributed job. JSON has it in `mill attempts`."""
-    if not job.spec.processes or mill.out.as_json:
+    if not job.spec.ranks or mill.out.as_json:
         return []
     attempts = list_attempts(mill.api, job.project, job.id)
     ranks = attempts[-1].ranks if attempts else []
@@ -398,7 +398,10 @@ def _resources(job: Job) -> list[str]:
     least = job.spec.min_gpu_memory_bytes
     asked += [f"{format_bytes(least)} of GPU memory"] if least else []
     asked += [f"label {key}={value}" for key, value in sorted(job.spec.node_selector.items())]
-    return [*asked, f"for each of {job.spec.processes} processes"] if asked and job.spec.processes else asked
+    if not job.spec.processes or (not asked and job.spec.ranks):
+        return asked
+    by = " of MPI" if job.spec.launcher is Launcher.MPI else ""
+    return [*asked, f"{'for each of ' if asked else ''}{job.spec.processes} processes{by}"]
 
 
 def _gpus(job: Job) -> str:

@@ -80,11 +80,11 @@ def logs(
 
 def _rank_of(mill: Session, job: Job, rank: int | None) -> int | None:
     """Choose the rank once, so that it does not change when the job fails, and say which it is."""
-    if not job.spec.processes or rank is not None:
+    if not job.spec.ranks or rank is not None:
         return rank
     chosen = job.failed_rank if job.failed_rank is not None else 0
     why = ", which failed first" if job.failed_rank is not None else ""
-    mill.out.note(f"Rank {chosen} of {job.spec.processes}{why}; for others: --rank N")
+    mill.out.note(f"Rank {chosen} of {job.spec.ranks}{why}; for others: --rank N")
     return chosen
 
 

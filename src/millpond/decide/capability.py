@@ -9,7 +9,7 @@ from functools import partial
 from millpond.decide.computes import WHOLE, NodeView, QueuedJob
 from millpond.decide.empty_nodes import processes_that_fit
 from millpond.decide.gpu_types import is_gpu_type, missing_label
-from millpond.model.job_spec import ROUTER, JobSpec, Resources
+from millpond.model.job_spec import ROUTER, JobSpec, Launcher, Resources
 from millpond.model.quantity import format_bytes, format_count, format_gpus
 
 
@@ -35,8 +35,9 @@ def why_compute_unable(job: QueuedJob, node: NodeView) -> str | None:
     """Why no node of this one's compute can run the job; None if one may."""
     if job.spec.image and not node.containers:
         return f"{node.written} cannot run container images."
-    if job.spec.processes and not node.gangs:
-        return f"{node.compute} cannot run distributed jobs."
+    if job.spec.processes and not _starts_processes(job.spec, node):
+        what = "MPI programs" if job.spec.launcher is Launcher.MPI else "distributed jobs"
+        return f"{node.compute} cannot run {what}."
     if not _may_serve(job.spec, node):
         return f"{node.compute} cannot {_serving(job.spec)}: {node.serving_problem or f'its driver is {node.driver}.'}"
     if not job.spec.reached <= node.reached:
@@ -75,7 +76,7 @@ def _rules(job: QueuedJob) -> list[Rule]:
     if job.spec.image:
         rules.append((lambda node: node.containers, lambda _: _no_image(job)))
     if job.spec.processes:
-        rules.append((lambda node: node.gangs, lambda _: _no_gang(job)))
+        rules.append((lambda node: _starts_processes(job.spec, node), lambda _: _no_gang(job)))
     if job.spec.site_id:
         rules.append((lambda node: node.site_id == job.spec.site_id, lambda _: _not_there()))
     if job.spec.service:
@@ -170,8 +171,17 @@ def _no_image(job: QueuedJob) -> Refusal:
     return Refusal(f"{where} run container images.", "Remove --image, or attach a compute with a container driver.")
 
 
+def _starts_processes(spec: JobSpec, node: NodeView) -> bool:
+    return node.mpi if spec.launcher is Launcher.MPI else node.gangs
+
+
 def _no_gang(job: QueuedJob) -> Refusal:
     where = "No compute can" if job.spec.compute is None else f"Compute {job.spec.compute} cannot"
+    if job.spec.launcher is Launcher.MPI:
+        return Refusal(
+            f"{where} run MPI programs: mpirun needs a single machine, or Slurm.",
+            "Attach one of these, or add --launcher torch if the program does not use MPI.",
+        )
     return Refusal(
         f"{where} run distributed jobs.",
         "Remove --processes, or attach a compute whose driver supports distributed jobs.",

@@ -31,6 +31,8 @@ class NodeView:
     gpu_fractions: GpuFractions = "accounted"
     # Distributed jobs run there, over as many nodes of the compute as they need.
     gangs: bool = False
+    # MPI programs run there.
+    mpi: bool = False
     # Replicas of endpoints run there; their routers; why not both, and what to do.
     services: bool = False
     routers: bool = False

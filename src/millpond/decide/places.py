@@ -37,7 +37,7 @@ def zones_of(
     for node in sorted(nodes, key=lambda node: (node.compute, node.name)):
         if node.compute_id not in found:
             key = (
-                node.site_id, node.containers, node.gpu_fractions, node.gangs, node.services, node.routers,
+                node.site_id, node.containers, node.gpu_fractions, node.gangs, node.mpi, node.services, node.routers,
                 node.reached, node.trust,
                 tuple(volumes.get(node.compute_id, ())),
             )  # fmt: skip

@@ -41,6 +41,17 @@ class JobKind(Enum):
     ENVIRONMENT = "environment"
 
 
+class Launcher(Enum):
+    """Who starts the processes of a distributed job.
+
+    TORCH: the agent starts each, with the variables of torchrun and others. MPI: `mpirun`, or `srun` of Slurm, without
+    which a program of MPI is alone.
+    """
+
+    TORCH = "torch"
+    MPI = "mpi"
+
+
 @dataclass(frozen=True, slots=True)
 class Dependency:
     """A job that must have ended before this one begins; `success`: and must have succeeded.
@@ -187,6 +198,7 @@ class JobSpec:
     environment: str | None = None
     # How many of the command start together, or none; 0 for a plain command. CPUs, memory and GPUs are those of each.
     processes: Annotated[int, Ge(0), Le(MAX_PROCESSES)] = 0
+    launcher: Launcher = Launcher.TORCH
     cpu: Annotated[int, Ge(0), Le(1_000_000)] = 0
     memory_bytes: Annotated[int, Ge(0), Le(1 << 60)] = 0
     gpu_hundredths: Annotated[int, Ge(0), Le(10_000_000)] = 0
@@ -247,6 +259,11 @@ class JobSpec:
     def gpus(self) -> int:
         """Hundredths of a GPU, of all its processes together."""
         return self.gpu_hundredths * max(1, self.processes)
+
+    @property
+    def ranks(self) -> int:
+        """How many of its processes have a keeper and a log of their own; 0: it has one for all."""
+        return 0 if self.launcher is Launcher.MPI else self.processes
 
     @cached_property
     def reached(self) -> frozenset[str]:

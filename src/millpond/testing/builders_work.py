@@ -20,7 +20,7 @@ from millpond.model.compute import Compute, Node
 from millpond.model.dataset import Commit, Dataset, DatasetKind, Ref, RefType
 from millpond.model.ids import new_id
 from millpond.model.job import Job, JobState, JobStatus
-from millpond.model.job_spec import JobKind, JobSpec
+from millpond.model.job_spec import JobKind, JobSpec, Launcher
 from millpond.model.lineage import LineageEdge, LineageRole, Maker
 from millpond.model.names import DEFAULT_BRANCH, DEFAULT_PROJECT
 from millpond.model.people import Actor, ActorKind, Project, TokenKind
@@ -77,13 +77,14 @@ def a_queued_job(
     job_id: str, *, cpu: int = 0, memory_bytes: int = 0, gpus: int = 0, needs: Mapping[str, int] | None = None,
     image: str | None = None, enforced: bool = False, compute: str | None = None, processes: int = 0,
     interactive: bool = False, ports: Sequence[int] = (), options: Mapping[str, str] | None = None,
+    launcher: Launcher = Launcher.TORCH,
 ) -> QueuedJob:  # fmt: skip
     """`gpus` in hundredths; `needs` maps commits to bytes."""
     wanted = tuple(Need(commit, size) for commit, size in (needs or {}).items())
     spec = JobSpec(
         command=("true",), kind=JobKind.INTERACTIVE if interactive else JobKind.TRAINING, cpu=cpu,
         memory_bytes=memory_bytes, gpu_hundredths=gpus, gpu_enforced=enforced, compute=compute, image=image,
-        processes=processes, ports=tuple(ports), options=options or {},
+        processes=processes, launcher=launcher, ports=tuple(ports), options=options or {},
     )  # fmt: skip
     return QueuedJob(job_id, spec, wanted)
 

@@ -79,12 +79,10 @@ def finished(driver: Driver, placement: Path, within: float = 60.0) -> Exited | 
     return status
 
 
-class DriverContract:
-    """What `Driver` promises, tried on real commands, in a container of `image` where there is one."""
+class PlacesJobs:
+    """What tests of drivers share: placements, made and ended, in a container of `image` where there is one."""
 
     image: str | None = None
-    # The engine sees placements wherever they lie.
-    sees_any_path = True
 
     @pytest.fixture
     def place(self, tmp_path: Path, driver: Driver) -> Iterator[Place]:
@@ -134,6 +132,13 @@ class DriverContract:
 
     def wait_for_file(self, placement: Path, name: str) -> None:
         wait_until(lambda: (placement / "work" / name).exists(), within=60, what=name)
+
+
+class DriverContract(PlacesJobs):
+    """What `Driver` promises, tried on real commands."""
+
+    # The engine sees placements wherever they lie.
+    sees_any_path = True
 
     def test_exit_status_times_and_log_are_told(self, driver: Driver, place: Place) -> None:
         placement = place("sh", "-c", "echo out; echo err >&2; printf 'no newline'; exit 3")

@@ -82,6 +82,14 @@ class Slurm:
         environment = {**os.environ, "SLURM_CONF": str(self.conf)}
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
+    def why_no_pmix(self) -> str | None:
+        """Why `srun --mpi=pmix` starts nothing here; None when it does."""
+        try:
+            self.run("srun", "--mpi=pmix", "--ntasks=1", "true")
+        except subprocess.CalledProcessError as error:
+            return f"Slurm has no PMIx (apt-get install libpmix-dev): {error.stderr.strip().splitlines()[0]}"
+        return None
+
     def start_controller(self) -> None:
         self._controller = self.spawn(CONTROLLER)
         wait_until(lambda: self._idle_nodes() == 2, within=60, what="Slurm and its nodes")

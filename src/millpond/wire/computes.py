@@ -40,6 +40,7 @@ class Capabilities(Response):
     limits_enforced: bool
     gpu_fractions: Literal["none", "accounted", "enforced"] = "accounted"
     gangs: bool = False
+    mpi: bool = False
     services: bool = False
     routers: bool = False
     # Why it cannot run replicas or routers of endpoints, and what to do.

@@ -34,6 +34,7 @@ class Capabilities(Request):
     limits_enforced: bool = False
     gpu_fractions: Literal["none", "accounted", "enforced"] = "accounted"
     gangs: bool = False
+    mpi: bool = False
     services: bool = False
     routers: bool = False
     serving_problem: str = Field(default="", max_length=500)

@@ -28,6 +28,7 @@ FULL: dict[str, Any] = {
     "code_commit": "c2",
     "environment": "c3",
     "processes": 2,
+    "launcher": "mpi",
     "cpu": 4,
     "memory_bytes": 8_000_000_000,
     "gpu_hundredths": 50,

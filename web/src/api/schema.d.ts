@@ -5467,6 +5467,11 @@ export interface components {
              */
             limits_enforced: boolean;
             /**
+             * Mpi
+             * @default false
+             */
+            mpi: boolean;
+            /**
              * Ports
              * @default false
              */
@@ -5531,6 +5536,11 @@ export interface components {
             };
             /** Limits Enforced */
             limits_enforced: boolean;
+            /**
+             * Mpi
+             * @default false
+             */
+            mpi: boolean;
             /**
              * Ports
              * @default false
@@ -6424,6 +6434,8 @@ export interface components {
              * @default false
              */
             large_shm: boolean;
+            /** @default torch */
+            launcher: components["schemas"]["Launcher"];
             /**
              * Log Bytes
              * @default 0
@@ -8598,6 +8610,8 @@ export interface components {
              * @default false
              */
             large_shm: boolean;
+            /** @default torch */
+            launcher: components["schemas"]["Launcher"];
             ledger: components["schemas"]["Ledger"];
             /** Losses */
             losses: number;
@@ -8821,6 +8835,8 @@ export interface components {
              * @default false
              */
             large_shm: boolean;
+            /** @default torch */
+            launcher: components["schemas"]["Launcher"];
             /**
              * Memory Bytes
              * @default 0
@@ -9218,6 +9234,8 @@ export interface components {
              * @default false
              */
             large_shm: boolean;
+            /** @default torch */
+            launcher: components["schemas"]["Launcher"];
             /**
              * Memory Bytes
              * @default 0
@@ -9367,6 +9385,8 @@ export interface components {
              * @default false
              */
             large_shm: boolean;
+            /** @default torch */
+            launcher: components["schemas"]["Launcher"];
             /**
              * Memory Bytes
              * @default 0
@@ -9642,6 +9662,15 @@ export interface components {
             projects: components["schemas"]["ProjectStats"][];
             total: components["schemas"]["ProjectStats"];
         };
+        /**
+         * Launcher
+         * @description Who starts the processes of a distributed job.
+         *
+         *     TORCH: the agent starts each, with the variables of torchrun and others. MPI: `mpirun`, or `srun` of Slurm, without
+         *     which a program of MPI is alone.
+         * @enum {string}
+         */
+        Launcher: "torch" | "mpi";
         /** LeaseHolder */
         LeaseHolder: {
             /** Job */

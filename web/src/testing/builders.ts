@@ -27,6 +27,7 @@ export function aSpec(part: Partial<JobSpec> = {}): JobSpec {
     code_commit: null,
     environment: null,
     processes: 0,
+    launcher: "torch",
     cpu: 1,
     memory_bytes: 0,
     gpu_hundredths: 0,

@@ -90,6 +90,8 @@ class Capabilities:
     gpu_fractions: Literal["none", "accounted", "enforced"] = "accounted"
     # The processes of a distributed job start all or none, and reach each other.
     gangs: bool = False
+    # The processes of an MPI program are started by mpirun or the engine, and reach each other.
+    mpi: bool = False
     # Replicas of endpoints: they find their files, what they tell of themselves is read, and routers reach them.
     services: bool = False
     # Routers of endpoints: they run where the agent does, on ports that clients reach.

@@ -47,8 +47,8 @@ def of_rank(spec: Spec, rank: int, place: RankPlace, *, address: str | None, own
 
 
 def whole(spec: Spec) -> Spec:
-    """The spec with what all ranks may use together."""
-    size = max(1, len(spec.ranks))
+    """The spec with what all processes may use together."""
+    size = max(1, len(spec.ranks), spec.asked.processes)
     asked = replace(spec.asked, cpu=spec.asked.cpu * size, memory_bytes=spec.asked.memory_bytes * size)
     return replace(spec, asked=asked)
 

@@ -46,7 +46,7 @@ def keep(directory: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A driver may have the command run by an engine's client: `launch.json` says how.
     spec = {**read_json("spec.json"), **(read_json("launch.json") or {})}
-    guard = divide(spec["grace_seconds"], spec.get("client", False))
+    guard = divide(spec["grace_seconds"], spec.get("client", False) or spec.get("relays", False))
     rank = Rank(spec)
     if not claim("claim", {**(rank.place or {}), "guard": identity(os.getppid())}):
         return
@@ -79,7 +79,9 @@ def run(spec: dict[str, Any], log: int, rank: Rank, guard: Guard) -> dict[str, A
     rank.tell(failed=reason == "terminated" or status not in (None, 0))
     grace = spec["grace_seconds"]
     patience = grace if reason else min(grace, LEFTOVER_SECONDS)
-    status = end_tree(command, status, patience, client=spec.get("client", False), guard=guard)
+    status = end_tree(
+        command, status, patience, client=spec.get("client", False), relays=spec.get("relays", False), guard=guard
+    )
     guard.is_over()
     out.finish()
     code = os.waitstatus_to_exitcode(status)

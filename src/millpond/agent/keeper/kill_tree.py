@@ -20,13 +20,17 @@ if TYPE_CHECKING:
 CLIENT_SECONDS = 10.0
 
 
-def end_tree(command: int, status: int | None, grace: float, *, client: bool, guard: Guard) -> int:
+def end_tree(
+    command: int, status: int | None, grace: float, *, client: bool, guard: Guard, relays: bool = False
+) -> int:
     """SIGTERM to everything below the keeper, `grace` seconds, then SIGKILL until nothing is left alive.
 
     A command that is the `client` of an engine hands SIGTERM on to what it had started; the engine's own processes,
     which come to be below the keeper too, must not hear of it, and have time to tell how it ended. A process that
     forks while it is looked for is found in the next round: being the subreaper, the keeper inherits whatever loses
-    its parent. Without its guard it gives no grace: an engine may take the job for ended.
+    its parent. A command that `relays` SIGTERM to its processes is told alone, too, as long as it lives: it may be one
+    of those that kill theirs when they hear it. Without its guard the keeper gives no grace: an engine may take the job
+    for ended.
 
     Returns the command's wait status.
     """
@@ -40,7 +44,9 @@ def end_tree(command: int, status: int | None, grace: float, *, client: bool, gu
         if not living and status is not None:
             return status
         if time.monotonic() < deadline:
-            hearing = [process for process in living if not client or process.pid == command]
+            hearing = [
+                process for process in living if not (client or (relays and status is None)) or process.pid == command
+            ]
             fresh = [process for process in hearing if (process.pid, process.start) not in told]
             send_signal(fresh, signal.SIGTERM)
             send_signal(fresh, signal.SIGCONT)  # a stopped process must run to hear

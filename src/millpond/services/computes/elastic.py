@@ -142,6 +142,7 @@ def node_of(tx: Connection, value: ElasticCompute) -> NodeView:
         labels=spec.labels,
         containers=spec.driver == "podman",
         gangs=spec.driver == "process",
+        mpi=spec.driver in ("process", "podman"),
         services=spec.driver == "process",
         routers=spec.driver == "process",
         driver=spec.driver,

@@ -84,12 +84,10 @@ def _running(deps: Deps, actor: Actor, place: JobPlace) -> tuple[Job, Placement,
 
 
 def _check_rank(job: Job, rank: int) -> None:
-    if not 0 <= rank < max(1, job.spec.processes):
-        has = (
-            f"has {job.spec.processes} processes, ranks 0 to {job.spec.processes - 1}"
-            if job.spec.processes
-            else "is not distributed"
-        )
+    if not 0 <= rank < max(1, job.spec.ranks):
+        alone = "is an MPI job, reached beside its launcher" if job.spec.processes else "is not distributed"
+        count = job.spec.ranks
+        has = f"has {count} processes, ranks 0 to {count - 1}" if count else alone
         raise BadRequest(f"Job {job.name!r} {has}: there is no rank {rank}.")
 
 

@@ -115,6 +115,7 @@ def _node_view(compute: Compute, node: Node, trusted: Trust, now: datetime) -> N
         containers=compute.can("containers"),
         gpu_fractions=gpu_fractions(compute),
         gangs=compute.can("gangs"),
+        mpi=compute.can("mpi"),
         services=compute.can("services"),
         routers=compute.can("routers"),
         serving_problem=str((compute.capabilities or {}).get("serving_problem", "")),

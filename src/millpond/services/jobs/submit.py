@@ -22,7 +22,7 @@ from millpond.decide.templates import TemplateChoice, choices, entries_of
 from millpond.errors import BadRequest, DoesNotFit, Invalid, NameTaken, NotFound
 from millpond.model.ids import new_job_id
 from millpond.model.job import Job, JobStatus
-from millpond.model.job_spec import Dependency, JobInput, JobKind, JobSpec
+from millpond.model.job_spec import Dependency, JobInput, JobKind, JobSpec, Launcher
 from millpond.model.names import ARTIFACT_DATASET, CODE_DATASET, DEFAULT_BRANCH, check_name, environment_name
 from millpond.model.people import Actor, Project
 from millpond.model.run import DEFAULT_EXPERIMENT, Run, RunState
@@ -111,6 +111,8 @@ def check_spec(spec: JobSpec) -> None:
     check_gpus(spec.gpu_hundredths)
     check_options(spec.options)
     check_selector(spec.node_selector)
+    if spec.launcher is Launcher.MPI and not spec.processes:
+        raise Invalid("An MPI job needs a number of processes.", hint="Add --processes N.", fields=["processes"])
     if (spec.ports or spec.idle_seconds) and spec.kind is not JobKind.INTERACTIVE:
         raise Invalid(
             "Only interactive jobs can have ports and an idle time.", hint="Add --interactive.",

@@ -83,7 +83,7 @@ def append(
     if offset < 0:
         raise BadRequest("The offset of a log must be 0 or more.")
     placement, job = own_placement(deps, actor, placement_id)
-    if rank not in range(max(1, job.spec.processes)):
+    if rank not in range(max(1, job.spec.ranks)):
         raise _no_rank(job, rank)
     log = Log(job, LogName(placement.id, rank))
     with log_tails.turn(deps, log.name):
@@ -128,7 +128,7 @@ def read(deps: Deps, job: Job, offset: int, limit: int, attempt: int | None = No
 
 def chosen_rank(job: Job, placement: Placement | None, rank: int | None) -> int:
     """The one asked for; otherwise, of a distributed job, the one whose failure ended the attempt, or the first."""
-    if rank is not None and rank not in range(max(1, job.spec.processes)):
+    if rank is not None and rank not in range(max(1, job.spec.ranks)):
         raise _no_rank(job, rank)
     if rank is not None:
         return rank
@@ -161,7 +161,7 @@ def attempts(deps: Deps, job: Job) -> list[LogAttempt]:
 
 def names_of(job: Job, placement_id: str) -> list[LogName]:
     """The logs of one attempt."""
-    return [LogName(placement_id, rank) for rank in range(max(1, job.spec.processes))]
+    return [LogName(placement_id, rank) for rank in range(max(1, job.spec.ranks))]
 
 
 def find_attempt(deps: Deps, job: Job, number: int | None) -> Placement | None:
@@ -302,7 +302,10 @@ def _tail_lines(view: LogView) -> int:
 
 
 def _no_rank(job: Job, rank: int) -> NotFound:
-    has = f"has ranks 0 to {job.spec.processes - 1}" if job.spec.processes else "is not distributed and has one log"
+    one = (
+        "has one log, in which each line says its rank" if job.spec.processes else "is not distributed and has one log"
+    )
+    has = f"has ranks 0 to {job.spec.ranks - 1}" if job.spec.ranks else one
     return NotFound(f"Job {job.name!r} has no rank {rank}: it {has}.", noun="rank", name=str(rank))
 
 

@@ -80,7 +80,7 @@ def run_arguments(
         *_gpus(spec, options, declared_gpus),
         *options.run,
         str(spec.image),
-        *spec.asked.command,
+        *spec.command,
     ]
 
 

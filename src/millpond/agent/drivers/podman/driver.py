@@ -16,7 +16,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from millpond.agent.drivers import Capabilities, Exited, Lost, NotStarted, Pending, Reason, Running, Status, records
+from millpond.agent.drivers import (
+    Capabilities,
+    Exited,
+    Lost,
+    NotStarted,
+    Pending,
+    Reason,
+    Running,
+    Status,
+    gangs,
+    records,
+)
 from millpond.agent.drivers.choose import AgentMachine
 from millpond.agent.drivers.podman import exec_command, memory
 from millpond.agent.drivers.podman.arguments import (
@@ -70,7 +81,8 @@ class PodmanDriver:
 
     def capabilities(self) -> Capabilities:
         plain, reached = self._plain.capabilities(), self._options.network == "host"
-        # Ranks would each need a container of their own: none are started, and never outside of one.
+        # Ranks would each need a container of their own: none are started, and never outside of one. Processes of MPI
+        # are all in one.
         found = replace(plain, containers=True, default_image=self._options.image, ports=reached)
         return replace(found, gangs=False, services=False)
 
@@ -99,7 +111,7 @@ class PodmanDriver:
             raise OSError("Podman cannot run distributed jobs in containers")
         elif records.owner(directory) is None and not self._is_stopped(directory):
             self._pull(directory, spec.image)
-            self._launch(directory, spec)
+            self._launch(directory, gangs.whole(spec))
             self._keepers.start(directory)
 
     def status(self, directory: Path) -> Status:
@@ -175,6 +187,7 @@ class PodmanDriver:
             "image": None,
             "directory": str(directory),
             "client": True,
+            "relays": False,
         }
         write_private(directory / LAUNCH, json.dumps(launch))
 
@@ -182,7 +195,7 @@ class PodmanDriver:
         spec = read_spec(directory)
         if spec is None:
             return said
-        ended = explained(said, spec.asked.command[0], directory / "log")
+        ended = explained(said, spec.command[0], directory / "log")
         if ended.reason is not None or ended.signal != signal.SIGKILL or not spec.asked.memory_bytes:
             return ended
         full = self._out_of_memory.setdefault(directory, None)

@@ -53,6 +53,7 @@ class ProcessDriver:
         limits = self._isolation.limits
         return Capabilities(
             gangs=True,
+            mpi=True,
             services=True,
             routers=True,
             ports=True,

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from millpond.agent import archives
+from millpond.agent import archives, mpi
 from millpond.agent.drivers import Capabilities, NotStarted, Status, records
 from millpond.agent.drivers.gangs import lay_out
 from millpond.agent.drivers.slurm.commands import Commands, SlurmJob, little_environment
@@ -79,6 +79,7 @@ class SlurmDriver:
         reached = self._commands.has_steps()
         return Capabilities(
             gangs=True,
+            mpi=True,
             limits_enforced=enforced,
             gpu_fractions="none",
             shared_trust=shared,
@@ -177,8 +178,13 @@ class SlurmDriver:
             write_tasks(lay_out(directory, spec, owns_gpus=False), self._files, python)
             text, size = gang_script(directory.absolute(), spec), gang_arguments(spec, options)
         else:
-            write_private(directory / EXPORTS, exports(spec))
-            text, size = script(directory.absolute(), self._files, python), size_of(spec, options)
+            is_mpi = mpi.is_mpi(spec.asked)
+            told = replace(spec, env={**spec.env, mpi.HOW: self._options.mpi}) if is_mpi else spec
+            write_private(directory / EXPORTS, exports(told))
+            text = script(directory.absolute(), self._files, python)
+            # Slurm starts nothing on other nodes for an account that is not the agent's.
+            one_node = self._isolation.accounts is not None
+            size = gang_arguments(spec, options, one_node=one_node) if is_mpi else size_of(spec, options)
         return self._commands.submit(text, arguments(spec, options, size, excluded_nodes(spec, self._nodes)))
 
     def _chosen(self, spec: Spec) -> SlurmOptions:

@@ -16,13 +16,14 @@ TASK = "task.sh"
 _MEBIBYTE = 1 << 20
 
 
-def gang_arguments(spec: Spec, options: SlurmOptions) -> list[str]:
+def gang_arguments(spec: Spec, options: SlurmOptions, *, one_node: bool = False) -> list[str]:
     """Of sbatch, in place of those of a plain job: what each task gets, on as many nodes as Slurm needs for them."""
     gpus = spec.asked.gpu_hundredths // 100
     kind = options.gres.partition(":")[2]
     memory = math.ceil(spec.asked.memory_bytes / max(1, spec.asked.cpu) / _MEBIBYTE)
     asked = {
-        "ntasks": str(len(spec.ranks)),
+        "nodes": "1" if one_node else None,
+        "ntasks": str(len(spec.ranks) or spec.asked.processes),
         "cpus-per-task": str(spec.asked.cpu) if spec.asked.cpu else None,
         "mem-per-cpu": f"{memory}M" if memory else None,
         "gpus-per-task": ":".join(filter(None, (kind, str(gpus)))) if gpus else None,

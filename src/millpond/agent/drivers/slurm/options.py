@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 
@@ -31,6 +32,8 @@ class SlurmOptions(Options):
     # Lines of shell that run before the command, in its environment: first those of the file.
     init_file: Path | None = None
     init: tuple[str, ...] = ()
+    # How MPI programs are started: by `srun --mpi=pmix` where that works and by mpirun elsewhere, or always by mpirun.
+    mpi: Literal["auto", "mpirun"] = "auto"
     # The Python of the nodes that runs the keeper; 3.9 or newer.
     python: str | None = None
     look_seconds: float = Field(default=2.0, gt=0)

@@ -12,6 +12,7 @@ import signal
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from millpond.agent import mpi
 from millpond.agent.drivers import Exited, Lost, Pending, Reason, Running, Status, records
 from millpond.agent.drivers.slurm.commands import SlurmJob
 from millpond.agent.drivers.slurm.reasons import ending_words, waiting_words
@@ -58,6 +59,9 @@ class WatchedJob:
 def standing(directory: Path, watched: WatchedJob, now: float, settle: float) -> Status:
     said = records.exited(directory)
     if said is not None:
+        # Slurm itself ends what a launcher has left on other nodes.
+        if watched.ended is None and watched.job_id and _is_mpi(directory):
+            return Running(said.started_at)
         return _explained(directory, said, watched, now)
     job = watched.job
     claimed = records.owner(directory) is not None
@@ -71,6 +75,11 @@ def standing(directory: Path, watched: WatchedJob, now: float, settle: float) ->
     if now < watched.ended + settle or "exit.json" in os.listdir(directory):
         return Running(records.started_at(directory))
     return _without_a_word(directory, watched, now)
+
+
+def _is_mpi(directory: Path) -> bool:
+    spec = read_spec(directory)
+    return spec is not None and mpi.is_mpi(spec.asked)
 
 
 def _why_waiting(job: SlurmJob | None) -> str:

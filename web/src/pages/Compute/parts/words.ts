@@ -15,6 +15,7 @@ export function capabilityWords(can: Compute["capabilities"]): string {
       enforced: "parts of GPUs enforced",
     }[can.gpu_fractions],
     can.gangs ? "distributed jobs" : "no distributed jobs",
+    can.mpi ? "MPI" : "no MPI",
     can.services ? "endpoints" : "no endpoints",
     can.exec ? "terminals" : "no terminals",
     can.ports ? "ports" : "no ports",

@@ -38,7 +38,12 @@ function asked(job: Job): Fact[] {
   return [
     { name: "Asked for", value: amounts.join(", ") || "best effort" },
     ...(job.processes > 0
-      ? [{ name: "Processes", value: `${job.processes}, each with what was asked for` }]
+      ? [
+          {
+            name: "Processes",
+            value: `${job.processes}${job.launcher === "mpi" ? " of MPI" : ""}, each with what was asked for`,
+          },
+        ]
       : []),
   ];
 }

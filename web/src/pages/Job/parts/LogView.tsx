@@ -19,7 +19,7 @@ import { indexOf, type Log, shownLines } from "../../../lib/log";
 import { formatBytes } from "../../../lib/quantity";
 import { LogLines } from "./LogLines";
 import { LogSearchBox } from "./LogSearchBox";
-import { Ranks } from "./Ranks";
+import { Ranks, ranksOf } from "./Ranks";
 import { isFinished } from "./states";
 import { type Searching, useLogSearch } from "./useLogSearch";
 
@@ -28,7 +28,7 @@ export function LogView({ job }: { job: Job }) {
   const [attempt, setAttempt] = useState<number | undefined>(undefined);
   const [chosen, setChosen] = useState<number | undefined>(undefined);
   // Said always, so that the log in sight does not become another one while it is read.
-  const rank = job.processes > 0 ? (chosen ?? job.failed_rank ?? 0) : undefined;
+  const rank = ranksOf(job) > 0 ? (chosen ?? job.failed_rank ?? 0) : undefined;
   const place = useMemo(
     () => ({ project: job.project, job: job.id, attempt, rank }),
     [job.project, job.id, attempt, rank],

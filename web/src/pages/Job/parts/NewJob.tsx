@@ -134,6 +134,13 @@ export function NewJob({ draft, onClose }: Props) {
               Distributed job: all processes start together. CPUs, memory and GPUs are per process.
             </Text>
           )}
+          {Number(form.values.processes) > 0 && (
+            <Checkbox
+              label="MPI program"
+              description="Started by mpirun, which the job's packages or image must have."
+              {...form.getInputProps("mpi", { type: "checkbox" })}
+            />
+          )}
           {Number(form.values.gpus) % 1 !== 0 && (
             <Checkbox
               label="Require enforced GPU sharing"

@@ -11,15 +11,20 @@ interface Props {
   onChange: (rank: number) => void;
 }
 
+/** How many processes of a job have a log of their own; of an MPI job, all write into one. */
+export function ranksOf(job: Job): number {
+  return job.launcher === "mpi" ? 0 : job.processes;
+}
+
 /** The processes of a distributed job: how each stands, and which one's log is shown. Nothing for a plain job. */
 export function Ranks({ job, attempt, rank, onChange }: Props) {
   const { data } = useQuery({
     ...attemptsQuery({ project: job.project, job: job.id }),
-    enabled: job.processes > 0,
+    enabled: ranksOf(job) > 0,
     // Ranks begin and end without an event of the job.
     refetchInterval: isFinished(job.state) ? false : 2000,
   });
-  if (job.processes === 0) return null;
+  if (ranksOf(job) === 0) return null;
   const attempts = data?.items ?? [];
   const known = (attempt === undefined ? attempts.at(-1) : attempts.find((one) => one.number === attempt))
     ?.ranks;
@@ -29,7 +34,7 @@ export function Ranks({ job, attempt, rank, onChange }: Props) {
   return (
     <ScrollArea.Autosize mah={160} mb="xs">
       <Group gap="xs" role="group" aria-label="Ranks">
-        {Array.from({ length: job.processes }, (_, number) => (
+        {Array.from({ length: ranksOf(job) }, (_, number) => (
           <Button
             key={number}
             size="compact-sm"

@@ -10,6 +10,7 @@ import { ErrorNotice } from "../../../components/ErrorNotice";
 import { notifyError } from "../../../components/notify";
 import { Section } from "../../../components/Section";
 import { shellQuote } from "../../../lib/names";
+import { ranksOf } from "./Ranks";
 
 const Terminal = lazy(() => import("./Terminal"));
 
@@ -26,7 +27,7 @@ export function Reach({ job }: { job: Job }) {
       bare
       actions={
         <>
-          {job.processes > 1 && <RankSelect processes={job.processes} rank={rank} onChange={setRank} />}
+          {ranksOf(job) > 1 && <RankSelect processes={ranksOf(job)} rank={rank} onChange={setRank} />}
           <Button
             variant="default"
             leftSection={<IconTerminal2 size={16} aria-hidden />}
@@ -127,7 +128,7 @@ function OpenPort({ job, rank, onClose }: { job: Job; rank: number; onClose: () 
     <Modal
       opened
       onClose={onClose}
-      title={job.processes > 1 ? `Open a port of rank ${rank}` : "Open a port"}
+      title={ranksOf(job) > 1 ? `Open a port of rank ${rank}` : "Open a port"}
       closeButtonProps={{ "aria-label": "Close" }}
     >
       <Stack>

@@ -21,6 +21,7 @@ it("sends whole bytes and hundredths of GPUs", () => {
     experiment: null,
     params: {},
     processes: 0,
+    launcher: "torch",
     cpu: 2,
     memory_bytes: 1_500_000_000,
     gpu_hundredths: 50,
@@ -75,6 +76,14 @@ it("asks for several processes, and what each of them gets", () => {
   expect(requestOf(draft)).toMatchObject({ processes: 3, gpu_hundredths: 100 });
   expect(commandLineOf(draft, true)).toContain("--processes 3 --gpu-per-process 1 ");
   expect(draftOf(aJob({ processes: 3 })).processes).toBe(3);
+});
+
+it("asks for mpirun only where there are processes to start", () => {
+  const draft = { ...DRAFT, processes: 3, mpi: true };
+  expect(requestOf(draft)).toMatchObject({ processes: 3, launcher: "mpi" });
+  expect(commandLineOf(draft, true)).toContain("mill submit-mpi train ");
+  expect(requestOf({ ...draft, processes: "" }).launcher).toBe("torch");
+  expect(draftOf(aJob({ processes: 3, launcher: "mpi" })).mpi).toBe(true);
 });
 
 it("carries limits, retries and what it comes after", () => {

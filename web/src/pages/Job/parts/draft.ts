@@ -40,6 +40,8 @@ export interface Draft {
   gpus: number | string;
   /** How many start together; "" for a plain command. */
   processes: number | string;
+  /** mpirun starts them. */
+  mpi: boolean;
   /** Only where a part of a GPU is kept to. */
   enforced: boolean;
   /** The container image; "" as the compute does without. */
@@ -95,6 +97,7 @@ export function emptyDraft(project: string): Draft {
     memoryGb: "",
     gpus: "",
     processes: "",
+    mpi: false,
     enforced: false,
     image: "",
     on: null,
@@ -140,6 +143,7 @@ export function draftOf(job: Job): Draft {
     memoryGb: spec.memory_bytes / 1e9 || "",
     gpus: spec.gpu_hundredths / 100 || "",
     processes: job.processes || "",
+    mpi: job.launcher === "mpi",
     enforced: job.gpu_enforced,
     image: spec.image ?? "",
     on: job.on,
@@ -205,6 +209,10 @@ function typed(command: string[]): string {
   return forShell ? (script ?? "") : shellLine(command);
 }
 
+function isMpi(draft: Draft): boolean {
+  return draft.mpi && Number(draft.processes) > 0;
+}
+
 export function requestOf(draft: Draft): JobCreate {
   return {
     name: draft.name.trim() || null,
@@ -214,6 +222,7 @@ export function requestOf(draft: Draft): JobCreate {
     experiment: draft.experiment.trim() || null,
     params: { ...draft.keptParams, ...paramsOf(draft.params) },
     processes: Number(draft.processes),
+    launcher: isMpi(draft) ? "mpi" : "torch",
     cpu: Number(draft.cpu),
     memory_bytes: Math.round(Number(draft.memoryGb) * 1e9),
     gpu_hundredths: Math.round(Number(draft.gpus) * 100),
@@ -306,7 +315,7 @@ function withoutBlanks({ key, value }: Pair): Pair {
 /** In the folder that holds the code, if the job has any. */
 export function commandLineOf(draft: Draft, onlyProject: boolean): string {
   const parts = [
-    "mill submit",
+    isMpi(draft) ? "mill submit-mpi" : "mill submit",
     draft.name.trim() && shellQuote(draft.name.trim()),
     !onlyProject && `--project ${shellQuote(draft.project)}`,
     ...draft.inputs.map((input) => `--data ${shellQuote(input)}`),
