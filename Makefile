@@ -7,7 +7,7 @@ ENV    := PIP_DISABLE_PIP_VERSION_CHECK=1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo setup library web web-api dist check fix test azurite test-long bench-lake bench-lake-large bench-lake-million bench-cache bench-read bench-jobs bench-scheduler bench-tracking bench-flows bench-lineage bench-sites bench-serving conformance-triton docs screenshots clean
+.PHONY: help demo setup library web web-api dist check fix test azurite test-long bench-lake bench-lake-large bench-lake-million bench-cache bench-read bench-jobs bench-scheduler bench-tracking bench-flows bench-lineage bench-sites bench-lanes bench-serving conformance-triton docs screenshots clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -97,6 +97,9 @@ bench-flows: $(VENV)/.made ## steps over jobs, three steps against Metaflow, a f
 
 bench-lineage: $(VENV)/.made ## the graph of lineage at 100,000 edges, on SQLite and PostgreSQL; EDGES=100000
 	@$(BIN)/python -m benchmarks.bench_lineage --edges $(or $(EDGES),100000)
+
+bench-lanes: $(VENV)/.made $(VENV)/.library ## lane detection in one and two pinned processes; three learn the same; PICTURES=480 ROUNDS=3
+	@$(BIN)/python -m benchmarks.bench_lanes --pictures $(or $(PICTURES),480) --rounds $(or $(ROUNDS),3)
 
 bench-sites: $(VENV)/.made ## what goes over the lines of three sites, in network namespaces (root); MEGABYTES=400
 	@$(BIN)/python -m benchmarks.bench_sites --megabytes $(or $(MEGABYTES),400)
