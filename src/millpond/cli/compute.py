@@ -198,8 +198,8 @@ def _show(mill: Session, found: Compute) -> None:
 def _abilities(able: Capabilities) -> list[tuple[str, Any]]:
     shares = {"none": "whole GPUs only", "accounted": "fractions, not enforced", "enforced": "fractions, enforced"}
     also = {
-        "distributed jobs": able.gangs, "MPI": able.mpi, "endpoints": able.services, "routers of endpoints": able.routers,
-        "ports": able.ports, "exec": able.exec,
+        "distributed jobs": able.gangs, "MPI": able.mpi, "endpoints": able.services,
+        "routers of endpoints": able.routers, "ports": able.ports, "exec": able.exec,
     }  # fmt: skip
     return [
         ("containers", able.containers),
