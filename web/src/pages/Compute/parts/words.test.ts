@@ -24,7 +24,14 @@ it("says what a driver can do", () => {
     routers: false,
     serving_problem: "",
   };
-  const words = capabilityWords({ ...can, gangs: false, mpi: true, ports: false, exec: false, shared_trust: false });
+  const words = capabilityWords({
+    ...can,
+    gangs: false,
+    mpi: true,
+    ports: false,
+    exec: false,
+    shared_trust: false,
+  });
   expect(words).toBe(
     "runs images, python:3.12 by default · limits enforced · whole GPUs only · no distributed jobs · MPI · no endpoints · no terminals · no ports · projects isolated",
   );
