@@ -1,4 +1,4 @@
-"""Plug-ins: drivers, blob stores and places to import from that installed packages declare as entry points.
+"""Plug-ins: drivers, blob stores, places to import from and setters of tiers, declared by packages as entry points.
 
 The built-in ones are declared in pyproject.toml and found in the same way. Nothing is imported before it is used.
 """
@@ -14,9 +14,9 @@ from typing import Any
 
 from millpond.errors import MillError, SetupError
 
-DRIVERS, STORES, SOURCES = "millpond.drivers", "millpond.stores", "millpond.sources"
+DRIVERS, STORES, SOURCES, TIERS = "millpond.drivers", "millpond.stores", "millpond.sources", "millpond.tiers"
 # What one plug-in of each group is called.
-GROUPS = {DRIVERS: "driver", STORES: "store", SOURCES: "source"}
+GROUPS = {DRIVERS: "driver", STORES: "store", SOURCES: "source", TIERS: "tier setter"}
 
 _OWN = "millpond"
 # As in pyproject.toml: an editable install knows only the entry points of the day it was made.
@@ -39,6 +39,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "gs": "millpond.blobs.external_gcs:open_place",
         "https": "millpond.blobs.external_web:open_place",
     },
+    TIERS: {"command": "millpond.services.places.tier_setters:open_command"},
 }
 
 

@@ -99,6 +99,11 @@ class Settings:
         return self.provisioners_dir or self.data_dir / "provisioners"
 
     @property
+    def tier_commands(self) -> Path:
+        """Where programs lie that set the tiers of volumes."""
+        return self.data_dir / "tiers"
+
+    @property
     def components(self) -> Path:
         """Components of flows beside those that are installed, one folder each."""
         return self.data_dir / "components"

@@ -32,6 +32,7 @@ from millpond.agent.server import Server
 from millpond.agent.state import placements_of
 from millpond.agent.store_probes import StoreWatch
 from millpond.agent.threads import in_thread
+from millpond.agent.tiers import Tiers
 from millpond.agent.tunnels import AgentTunnels, Connect, no_tunnel
 from millpond.agent.volumes import Volumes
 from millpond.agent.workspaces import WorkspaceLake, Workspaces
@@ -100,9 +101,11 @@ class Agent:
         self._revision = ""
         self._engine_away = False
         self._news = asyncio.Event()
-        self._volumes = Volumes(state_dir, self._changed, tools.isolation)
-        self._kept_outputs = KeptOutputs(state_dir / "outputs")
         self._rates = AgentRates()
+        limits = tools.isolation.limits if tools.driver.capabilities().io_limits else None
+        self._tiers = Tiers(limits.io if limits else None, self._rates)
+        self._volumes = Volumes(state_dir, self._changed, tools.isolation, self._tiers)
+        self._kept_outputs = KeptOutputs(state_dir / "outputs")
         self._fills = Fills(self._volumes, tools.source_of, self._kept_outputs, self._changed, self._rates)
         self._workspaces = Workspaces(
             self._volumes, tools.isolation, tools.workspace_lake, placements_of(state_dir), self._changed
@@ -153,6 +156,7 @@ class Agent:
             self._tunnels.end()
             self._placements.end()
             self._volumes.end()
+            self._tiers.end()
             if self._peers is not None:
                 self._peers.close()
             await self._server.close()

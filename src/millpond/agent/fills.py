@@ -255,7 +255,7 @@ class Fills:
 
     def _throttle(self, work: Work, end_id: str) -> Throttle:
         """What the bytes of a fill pass on their way from the lake, or from a site."""
-        return self._rates.throttle(end_id, work.pause, [work.low])
+        return self._rates.throttle(end_id, work.pause, [work.low, self._rates.of_volume(work.desired.volume_id)])
 
     def _bases(self, work: Work, volume: CacheVolume, stack: AsyncExitStack, waits: Waiting) -> Iterator[BaseTree]:
         """Published commits of the volume from which files can be linked."""

@@ -19,6 +19,8 @@ class AgentRates:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._buckets: defaultdict[str, TokenBucket] = defaultdict(TokenBucket)
+        # The throughput of volumes' tiers, by their ids.
+        self._volumes: defaultdict[str, TokenBucket] = defaultdict(TokenBucket)
 
     def reconcile(self, desired: Iterable[DesiredLimit]) -> None:
         """These are all limits that hold now; others do not any more."""
@@ -26,6 +28,15 @@ class AgentRates:
         with self._lock:
             for key in rates.keys() | self._buckets.keys():
                 self._buckets[key].set_rate(rates.get(key))
+
+    def limit_volume(self, volume_id: str, bytes_per_second: int | None) -> None:
+        """What all fills of a volume may bring together."""
+        with self._lock:
+            self._volumes[volume_id].set_rate(bytes_per_second)
+
+    def of_volume(self, volume_id: str) -> TokenBucket:
+        with self._lock:
+            return self._volumes[volume_id]
 
     def throttle(
         self, end_id: str, pause: Callable[[float], None] | None = None, also: Sequence[TokenBucket] = ()

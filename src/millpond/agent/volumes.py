@@ -12,6 +12,7 @@ from pathlib import Path
 
 from millpond.agent.isolation import Isolation
 from millpond.agent.threads import in_thread
+from millpond.agent.tiers import Tiers
 from millpond.errors import DiskFull, MillError
 from millpond.volumes.groups import set_apart
 from millpond.volumes.pointers import path_name
@@ -19,7 +20,7 @@ from millpond.volumes.probe import probe
 from millpond.volumes.volume import CacheVolume, adopt, check, recognise
 from millpond.volumes.workspaces.probe import probe_workspaces
 from millpond.wire.desired import DesiredVolume
-from millpond.wire.observed import CommitSeen, VolumeFeatures, VolumeSeen
+from millpond.wire.observed import CommitSeen, TierSeen, VolumeFeatures, VolumeSeen
 
 log = logging.getLogger(__name__)
 
@@ -35,9 +36,16 @@ SLOW_SECONDS = 20.0
 class Volumes:
     """One watch per desired volume. `changed` is called when what there is to report has changed."""
 
-    def __init__(self, state_dir: Path, changed: Callable[[], None], isolation: Isolation | None = None) -> None:
+    def __init__(
+        self,
+        state_dir: Path,
+        changed: Callable[[], None],
+        isolation: Isolation | None = None,
+        tiers: Tiers | None = None,
+    ) -> None:
         self._state_dir = state_dir
         self._isolation = isolation or Isolation()
+        self._tiers = tiers or Tiers()
         self._changed = changed
         self._watches: dict[str, VolumeWatch] = {}
 
@@ -45,12 +53,15 @@ class Volumes:
         wanted = {volume.id: volume for volume in desired}
         for gone in self._watches.keys() - wanted.keys():
             self._watches.pop(gone).end()
+            self._tiers.forget(gone)
         for volume in desired:
             known = self._watches.get(volume.id)
             if known is None or (known.volume.root, known.visited) != (Path(volume.path), volume.visited):
                 if known is not None:
                     known.end()
-                self._watches[volume.id] = VolumeWatch(volume, self._state_dir, self._changed, self._isolation)
+                self._watches[volume.id] = VolumeWatch(
+                    volume, self._state_dir, self._changed, self._isolation, self._tiers
+                )
             else:
                 known.allow(volume)
         self._isolation.hide("volumes", [watch.volume.root for watch in self._watches.values()])
@@ -102,9 +113,16 @@ class Volumes:
 
 class VolumeWatch:
     def __init__(
-        self, desired: DesiredVolume, state_dir: Path, changed: Callable[[], None], isolation: Isolation
+        self,
+        desired: DesiredVolume,
+        state_dir: Path,
+        changed: Callable[[], None],
+        isolation: Isolation,
+        tiers: Tiers,
     ) -> None:
         self._isolation = isolation
+        self._tiers = tiers
+        self._rate: int | None = None
         self.volume = CacheVolume(root=Path(desired.path), id=desired.id)
         self.seen: VolumeSeen | None = None
         self._changed = changed
@@ -126,6 +144,9 @@ class VolumeWatch:
         self._others = desired.others
         self._accounts = desired.accounts
         self._names = {(one.project_id, path_name(one.project)) for one in desired.pointers}
+        before, self._rate = self._rate, desired.bytes_per_second
+        if before != self._rate and self.seen is not None:
+            self._retiering = asyncio.create_task(self.look(self._look_at_tier), name=f"tier {desired.id}")
 
     def end(self) -> None:
         self._task.cancel()
@@ -160,7 +181,7 @@ class VolumeWatch:
             recognise(self.volume)
         except (MillError, OSError) as error:
             return VolumeSeen(id=self.volume.id, problem=sentence(error))
-        return VolumeSeen(id=self.volume.id)
+        return VolumeSeen(id=self.volume.id, tier=self._tier())
 
     def _look_after(self) -> VolumeSeen:
         try:
@@ -184,6 +205,7 @@ class VolumeWatch:
             inodes_free=space.free_inodes,
             features=self._features,
             commits=[CommitSeen.model_validate(asdict(place)) for place in published],
+            tier=self._tier(),
         )
 
     def _look_at_room(self) -> VolumeSeen:
@@ -197,6 +219,18 @@ class VolumeWatch:
         except (MillError, OSError) as error:
             return VolumeSeen(id=self.volume.id, problem=sentence(error))
         return before.model_copy(update={"disk_free_bytes": space.free_bytes, "inodes_free": space.free_inodes})
+
+    def _look_at_tier(self) -> VolumeSeen:
+        """As it was seen last, with the limit that holds now."""
+        before = self.seen
+        if before is None or before.problem:
+            return self._look()
+        return before.model_copy(update={"tier": self._tier()})
+
+    def _tier(self) -> TierSeen | None:
+        with contextlib.suppress(OSError):  # it is looked at again in a moment
+            return self._tiers.apply(self.volume.id, self.volume.root, self._rate)
+        return None
 
     def _probe(self) -> None:
         """Once: a file system does not learn. Not on a full disk, where little can be tried out."""
@@ -221,6 +255,8 @@ class VolumeWatch:
     def _take(self, seen: VolumeSeen) -> None:
         before, self.seen = self.seen, seen
         if before and _has_more_room(before, seen):
+            self._changed()
+        if before is not None and before.tier != seen.tier:
             self._changed()
         if before is None or (before.problem, before.commits) != (seen.problem, seen.commits):
             if seen.problem:

@@ -72,6 +72,7 @@ from millpond.api.routes import (
     sites,
     sources,
     templates,
+    tiers,
     tokens,
     top,
     uploads,
@@ -128,6 +129,7 @@ ROUTERS: Sequence[APIRouter] = (
     # Before the caches: `summary` is no id of a cached commit.
     usage.router,
     volumes.router,
+    tiers.router,
     caches.router,
     cache_plans.router,
     egress.router,

@@ -92,6 +92,7 @@ ENTRIES = (
     Entry("perf", "millpond.cli.perf", "Measure model servers the MLPerf way.", _WORK),
     Entry("volume", "millpond.cli.volume", "Manage volumes: directories that hold cached commits.", _PLACES),
     Entry("mount", "millpond.cli.mount", "Manage mounts: directories that jobs may mount.", _PLACES),
+    Entry("tier", "millpond.cli.tier", "Manage tiers: classes of service of volumes.", _PLACES),
     Entry("site", "millpond.cli.site", "Manage sites: places with volumes and computes.", _PLACES),
     Entry("link", "millpond.cli.link", "Manage network links between sites, and between a site and the lake.", _PLACES),
     Entry(

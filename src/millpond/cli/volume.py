@@ -15,7 +15,7 @@ from millpond.cli.usage import add_usage_command
 from millpond.cli.values import Bytes, Seconds
 from millpond.client.caches import change_volume, create_volume, delete_volume, get_volume, limit_volume, list_volumes
 from millpond.errors import BadRequest, InUse, VolumeProblem
-from millpond.model.quantity import LONGEST_IDLE, format_bytes, format_count, parse_bytes, parse_seconds
+from millpond.model.quantity import LONGEST_IDLE, format_bytes, format_count, format_rate, parse_bytes, parse_seconds
 from millpond.wire.cache import Volume, VolumeChange, VolumeCreate, VolumeLimit
 
 app = typer.Typer()
@@ -25,6 +25,7 @@ add_usage_command(app)
 CLEAR_SECONDS = 60.0
 LOOK_SECONDS = 15.0
 POLL_SECONDS = 0.3
+_MECHANISMS = {"blkio": "blkio, for jobs here", "io.max": "io.max, for jobs here", "plugin": "plug-in"}
 
 Name = Annotated[str, typer.Argument(help="Name of the volume.")]
 Capacity = Annotated[str | None, typer.Option(metavar="SIZE", help="Maximum size, like 2TB.")]
@@ -44,6 +45,14 @@ Price = Annotated[
 ]
 
 
+By = Annotated[
+    str | None,
+    typer.Option(
+        "--tier-by", metavar="PLUGIN", help="Plug-in that sets the tier, like command:ontap; `agents` for none."
+    ),
+]
+
+
 @command(app, "add")
 def add(
     mill: Session,
@@ -58,6 +67,7 @@ def add(
     tier: Tier = None,
     throughput: Throughput = None,
     price: Price = None,
+    by: By = None,
     check: Annotated[
         bool, typer.Option(help="Wait until an agent has checked it; refuse it if it cannot be used.")
     ] = True,
@@ -66,7 +76,7 @@ def add(
 
     Example: mill volume add nfs /mnt/cache --capacity 10TB
     """
-    limits = _limits(capacity, reserve, idle, high, low) | _tier(tier, throughput, price)
+    limits = _limits(capacity, reserve, idle, high, low) | _tier(tier, throughput, price, by)
     volume = create_volume(mill.api, VolumeCreate(name=name, path=path, site=site, **limits))
     if check:
         volume = _looked_at(mill, volume)
@@ -122,15 +132,18 @@ def change(
     tier: Tier = None,
     throughput: Throughput = None,
     price: Price = None,
+    by: By = None,
 ) -> None:
-    """Change the limits or the tier of a volume. No data is moved.
+    """Change the limits or the tier of a volume. No data is moved; jobs that read it see the new rate within seconds.
 
-    Example: mill volume set nfs --capacity 20TB --idle 3d
+    Example: mill volume set nfs --tier premium
     """
-    limits = _limits(capacity, reserve, idle, high, low) | _tier(tier, throughput, price)
+    tiered = _tier(tier, throughput, price, by)
+    limits = _limits(capacity, reserve, idle, high, low) | tiered
     if not limits:
         raise BadRequest("Nothing to change.", hint="See: mill volume set --help")
-    _show(mill, change_volume(mill.api, name, VolumeChange(**limits)))
+    volume = change_volume(mill.api, name, VolumeChange(**limits))
+    _show(mill, _enforced(mill, volume) if tiered and volume.connected else volume)
 
 
 @command(app, "limit")
@@ -220,8 +233,33 @@ def _limit(limit: VolumeLimit) -> str:
     return f"{format_bytes(limit.used_bytes)}/{format_bytes(limit.bytes)}"
 
 
-def _tier(tier: str | None, throughput: float | None, price: float | None) -> dict[str, Any]:
-    given = {"tier": tier, "tier_throughput": throughput, "tier_price": price}
+def _enforced(mill: Session, volume: Volume) -> Volume:
+    """The volume once its new tier is in force, or as it is after a while."""
+    deadline = time.monotonic() + LOOK_SECONDS
+    while not _is_settled(volume) and time.monotonic() < deadline:
+        time.sleep(POLL_SECONDS)
+        volume = get_volume(mill.api, volume.name)
+    return volume
+
+
+def _is_settled(volume: Volume) -> bool:
+    kept = volume.tier_enforced
+    return kept is not None and (kept.by == "none" or kept.bytes_per_second == volume.tier_rate)
+
+
+def _enforcement(volume: Volume) -> str:
+    """`400.0 MB/s, enforced by blkio`."""
+    rate = "unlimited" if volume.tier_rate is None else format_rate(volume.tier_rate)
+    kept = volume.tier_enforced
+    if kept is None:
+        return f"{rate}, not enforced yet" if volume.tier_rate else rate
+    words = "told only" if kept.by == "none" else f"enforced by {_MECHANISMS.get(kept.by, kept.by)}"
+    return f"{rate}, {words}{f'. {kept.problem}' if kept.problem else ''}"
+
+
+def _tier(tier: str | None, throughput: float | None, price: float | None, by: str | None) -> dict[str, Any]:
+    setter = "" if by == "agents" else by
+    given = {"tier": tier, "tier_throughput": throughput, "tier_price": price, "tier_by": setter}
     return {key: value for key, value in given.items() if value is not None}
 
 
@@ -248,6 +286,8 @@ def _show(mill: Session, volume: Volume) -> None:
             ("idle time", Seconds(volume.idle_seconds)),
             ("watermarks", f"{volume.high_percent} % down to {volume.low_percent} %"),
             ("tier", f"{volume.tier} ({volume.tier_throughput:g} × speed, {volume.tier_price:g} × price)"),
+            ("tier's rate", _enforcement(volume)),
+            ("tier set by", volume.tier_by),
             ("limits", [f"{limit.project} {_limit(limit)}" for limit in volume.limits]),
             ("filled by", volume.filler),
             ("file system", _abilities(volume.features) if volume.features else None),

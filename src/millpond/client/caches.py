@@ -19,6 +19,8 @@ from millpond.wire.cache import (
     Eviction,
     Site,
     SiteCreate,
+    Tier,
+    TierPut,
     Volume,
     VolumeChange,
     VolumeCreate,
@@ -61,6 +63,19 @@ def limit_volume(api: Api, name: str, project: str, limit: int | None) -> Volume
     if limit is None:
         return api.send("DELETE", path, Volume, idempotent=True)
     return api.send("PUT", path, Volume, VolumeLimitPut(bytes=limit), idempotent=True)
+
+
+def list_tiers(api: Api) -> Iterator[Tier]:
+    return api.items("/tiers", Tier)
+
+
+def put_tier(api: Api, name: str, change: TierPut) -> Tier:
+    """Add a tier, or change what is given of it."""
+    return api.send("PUT", f"/tiers/{segment(name)}", Tier, change, idempotent=True)
+
+
+def remove_tier(api: Api, name: str) -> None:
+    api.request("DELETE", f"/tiers/{segment(name)}")
 
 
 def list_cached(

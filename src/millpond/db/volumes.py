@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, selec
 
 from millpond.db.tables import cached, site, volume, volume_share
 from millpond.model.cached_state import CachedState
+from millpond.model.tier import TierEnforced
 from millpond.model.volume import Volume
 
 
@@ -31,6 +32,7 @@ def insert(tx: Connection, value: Volume) -> None:
             tier=value.tier,
             tier_throughput=value.tier_throughput,
             tier_price=value.tier_price,
+            tier_by=value.tier_by,
         )
     )
 
@@ -113,6 +115,12 @@ def change(tx: Connection, volume_id: str, **values: Any) -> None:
     tx.execute(volume.update().where(volume.c.id == volume_id).values(**values))
 
 
+def set_by_plugins(tx: Connection) -> Sequence[tuple[Volume, Mapping[str, Any] | None]]:
+    """Volumes whose tier a plug-in sets, each with what that was asked for last."""
+    query = _select().where(volume.c.tier_by.is_not(None)).order_by(volume.c.name)
+    return [(_volume(row), row.tier_set) for row in tx.execute(query)]
+
+
 def take_attempt(tx: Connection, volume_id: str) -> int:
     """The next attempt number of a volume, never given twice."""
     number: int = tx.execute(
@@ -155,4 +163,6 @@ def _volume(row: Row[Any]) -> Volume:
         inodes_total=row.inodes_total,
         inodes_free=row.inodes_free,
         leftover_bytes=row.leftover_bytes,
+        tier_by=row.tier_by,
+        tier_enforced=TierEnforced(**row.tier_enforced) if row.tier_enforced else None,
     )

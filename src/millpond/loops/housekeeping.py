@@ -23,7 +23,7 @@ from millpond.services.lake.replicas import keeping
 from millpond.services.models import bin as model_bin
 from millpond.services.models import checks
 from millpond.services.people import sessions
-from millpond.services.places import volume_usage
+from millpond.services.places import tiers, volume_usage
 from millpond.services.runs import artifact_commits, part_uploads, runs
 from millpond.services.sources import source_runs, sources
 
@@ -38,6 +38,7 @@ def loops(deps: Deps) -> Sequence[Loop]:
         Loop("kept branches", cache_policies.TOPIC, 3.0, partial(cache_policies.carry_out, deps)),
         Loop("new heads", cache_policies.TOPIC, 60.0, partial(differences.prepare_new, deps)),
         Loop("compared trees", "differences", 86_400.0, lambda now: differences.forget_old(deps)),
+        Loop("tiers", tiers.TIERS_TOPIC, 15.0, partial(tiers.set_all, deps)),
         Loop("volume usage", "usage", 60.0, partial(volume_usage.sample_all, deps)),
         Loop("gpu shares", "gpu shares", 60.0, partial(shares.sample, deps)),
         Loop("sessions", "sessions", 3600.0, lambda now: sessions.expire(deps)),

@@ -10,6 +10,7 @@ from typing import Any
 
 from millpond.model.cached_state import CachedState
 from millpond.model.rate_limit import RateLimit
+from millpond.model.tier import TierEnforced
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,9 @@ class Volume:
     inodes_free: int | None = None
     # Of evicted commits, what could not be removed yet: files that somebody has open on NFS.
     leftover_bytes: int = 0
+    # The plug-in that gives it its tier, with its argument (`command:ontap`); None: agents do.
+    tier_by: str | None = None
+    tier_enforced: TierEnforced | None = None
 
     @property
     def usable_bytes(self) -> int:

@@ -10,6 +10,7 @@ from millpond.model.cached_state import CachedState
 from millpond.model.dataset import DatasetKind
 from millpond.model.fill_source import SourceKind
 from millpond.model.quantity import DAY, LONGEST_HOLD, LONGEST_IDLE
+from millpond.model.tier import STANDARD
 from millpond.model.volume import Cause, LeaseKind
 from millpond.wire.base import Request, Response, Time
 from millpond.wire.rate_limits import RateLimit
@@ -73,6 +74,34 @@ class VolumeLimitPut(Request):
     bytes: int = Field(gt=0)
 
 
+class TierEnforced(Response):
+    """What keeps a volume to its tier (`blkio`, `io.max`, `plugin`, `none`), and the limit in force."""
+
+    by: str
+    bytes_per_second: int | None = None
+    problem: str | None = None
+
+
+class Tier(Response):
+    """A class of service. Throughput and price are relative to the standard one."""
+
+    name: str
+    throughput: float
+    price: float
+    # As it was set; null: so many times that of the standard tier. `rate` is what comes of it; null: no limit.
+    bytes_per_second: int | None = None
+    rate: int | None = None
+    volumes: list[str] = []
+
+
+class TierPut(Request):
+    """What is left out stays. `bytes_per_second`: null for so many times that of the standard tier."""
+
+    throughput: float = Field(default=1.0, gt=0, le=1_000_000)
+    price: float = Field(default=1.0, ge=0, le=1_000_000)
+    bytes_per_second: int | None = Field(default=None, ge=1000)
+
+
 class Volume(Response):
     id: str
     name: str
@@ -106,6 +135,10 @@ class Volume(Response):
     tier: str = "standard"
     tier_throughput: float = 1.0
     tier_price: float = 1.0
+    # Bytes per second that the tier has; null: no limit. What sets it, where agents do not, and what keeps to it.
+    tier_rate: int | None = None
+    tier_by: str | None = None
+    tier_enforced: TierEnforced | None = None
     # What fills brought from the lake, in the mean; null before one was large enough to tell.
     lake_bytes_per_second: float | None = None
     # The agent that fills and evicts there, by name; what the file system can do, by its probe.
@@ -128,12 +161,16 @@ class VolumeCreate(Request):
     idle_seconds: int = Field(default=DAY, ge=1, le=LONGEST_IDLE)
     high_percent: int = Field(default=90, ge=1, le=100)
     low_percent: int = Field(default=75, ge=0, le=100)
-    tier: str = Field(default="standard", min_length=1, max_length=63)
-    tier_throughput: float = Field(default=1.0, gt=0, le=1_000_000)
-    tier_price: float = Field(default=1.0, ge=0, le=1_000_000)
+    tier: str = Field(default=STANDARD, min_length=1, max_length=63)
+    # Null: as the tier has them.
+    tier_throughput: float | None = Field(default=None, gt=0, le=1_000_000)
+    tier_price: float | None = Field(default=None, ge=0, le=1_000_000)
+    tier_by: str | None = Field(default=None, min_length=1, max_length=300)
 
 
 class VolumeChange(Request):
+    """What is left out stays. `tier_by`: the plug-in that sets the tier, as NAME:ARGUMENT; "" for agents."""
+
     capacity_bytes: int | None = Field(default=None, gt=0)
     reserve_bytes: int | None = Field(default=None, ge=0)
     idle_seconds: int | None = Field(default=None, ge=1, le=LONGEST_IDLE)
@@ -142,6 +179,7 @@ class VolumeChange(Request):
     tier: str | None = Field(default=None, min_length=1, max_length=63)
     tier_throughput: float | None = Field(default=None, gt=0, le=1_000_000)
     tier_price: float | None = Field(default=None, ge=0, le=1_000_000)
+    tier_by: str | None = Field(default=None, max_length=300)
 
 
 class LeaseHolder(Response):

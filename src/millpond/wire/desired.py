@@ -48,6 +48,8 @@ class DesiredVolume(Response):
     measure: list[DesiredMeasure] = []
     # Where the names of branches lead that people use on the volume.
     pointers: list[DesiredPointer] = []
+    # The throughput of its tier, which jobs and fills of this agent are kept to; None: not limited here.
+    bytes_per_second: int | None = None
 
 
 class Base(Response):

@@ -46,6 +46,8 @@ class Capabilities(Request):
     shared_trust: bool = True
     # The engine has a queue of its own: a job that it was given may wait there.
     queues: bool = False
+    # What keeps jobs to the throughput of a volume's tier on local disks; None: nothing does.
+    io_limits: Literal["blkio", "io.max"] | None = None
 
 
 class VolumeFeatures(Request):
@@ -102,6 +104,14 @@ class CommitSeen(Request):
     project_id: str = ""
 
 
+class TierSeen(Request):
+    """What keeps jobs to the throughput of a volume's tier, and the limit in force; `problem`: why nothing does."""
+
+    by: Literal["blkio", "io.max", "none"]
+    bytes_per_second: int | None = None
+    problem: str | None = None
+
+
 class VolumeSeen(Request):
     """What the agent found at a volume's path; `problem` is a sentence for people, None when all is well."""
 
@@ -119,6 +129,7 @@ class VolumeSeen(Request):
     commits: list[CommitSeen] | None = None
     # Of the projects that the server asks to have measured, as soon as they are.
     shares: list[ProjectShares] = []
+    tier: TierSeen | None = None
 
 
 class Verified(Request):

@@ -4488,6 +4488,47 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tiers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Tiers */
+        get: operations["list_tiers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tiers/{tier}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put Tier
+         * @description Add a tier or change it. Its volumes follow within seconds, and no data is moved.
+         */
+        put: operations["put_tier"];
+        post?: never;
+        /**
+         * Remove Tier
+         * @description Refused while volumes have it. The standard, premium and ultra tier are as they were in the beginning.
+         */
+        delete: operations["remove_tier"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tokens": {
         parameters: {
             query?: never;
@@ -5454,6 +5495,8 @@ export interface components {
              * @enum {string}
              */
             gpu_fractions: "none" | "accounted" | "enforced";
+            /** Io Limits */
+            io_limits?: ("blkio" | "io.max") | null;
             /**
              * Job Options
              * @default {}
@@ -6752,6 +6795,8 @@ export interface components {
             accounts: {
                 [key: string]: number;
             };
+            /** Bytes Per Second */
+            bytes_per_second?: number | null;
             /** Id */
             id: string;
             /**
@@ -11026,6 +11071,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[Tier] */
+        Page_Tier_: {
+            /** Items */
+            items: components["schemas"]["Tier"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[Token] */
         Page_Token_: {
             /** Items */
@@ -13398,6 +13450,72 @@ export interface components {
              */
             price_per_hour: number;
         };
+        /**
+         * Tier
+         * @description A class of service. Throughput and price are relative to the standard one.
+         */
+        Tier: {
+            /** Bytes Per Second */
+            bytes_per_second?: number | null;
+            /** Name */
+            name: string;
+            /** Price */
+            price: number;
+            /** Rate */
+            rate?: number | null;
+            /** Throughput */
+            throughput: number;
+            /**
+             * Volumes
+             * @default []
+             */
+            volumes: string[];
+        };
+        /**
+         * TierEnforced
+         * @description What keeps a volume to its tier (`blkio`, `io.max`, `plugin`, `none`), and the limit in force.
+         */
+        TierEnforced: {
+            /** By */
+            by: string;
+            /** Bytes Per Second */
+            bytes_per_second?: number | null;
+            /** Problem */
+            problem?: string | null;
+        };
+        /**
+         * TierPut
+         * @description What is left out stays. `bytes_per_second`: null for so many times that of the standard tier.
+         */
+        TierPut: {
+            /** Bytes Per Second */
+            bytes_per_second?: number | null;
+            /**
+             * Price
+             * @default 1
+             */
+            price: number;
+            /**
+             * Throughput
+             * @default 1
+             */
+            throughput: number;
+        };
+        /**
+         * TierSeen
+         * @description What keeps jobs to the throughput of a volume's tier, and the limit in force; `problem`: why nothing does.
+         */
+        TierSeen: {
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "blkio" | "io.max" | "none";
+            /** Bytes Per Second */
+            bytes_per_second?: number | null;
+            /** Problem */
+            problem?: string | null;
+        };
         /** Token */
         Token: {
             /** Created At */
@@ -14153,11 +14271,16 @@ export interface components {
              * @default standard
              */
             tier: string;
+            /** Tier By */
+            tier_by?: string | null;
+            tier_enforced?: components["schemas"]["TierEnforced"] | null;
             /**
              * Tier Price
              * @default 1
              */
             tier_price: number;
+            /** Tier Rate */
+            tier_rate?: number | null;
             /**
              * Tier Throughput
              * @default 1
@@ -14193,7 +14316,10 @@ export interface components {
             /** Source */
             source: string;
         };
-        /** VolumeChange */
+        /**
+         * VolumeChange
+         * @description What is left out stays. `tier_by`: the plug-in that sets the tier, as NAME:ARGUMENT; "" for agents.
+         */
         VolumeChange: {
             /** Capacity Bytes */
             capacity_bytes?: number | null;
@@ -14207,6 +14333,8 @@ export interface components {
             reserve_bytes?: number | null;
             /** Tier */
             tier?: string | null;
+            /** Tier By */
+            tier_by?: string | null;
             /** Tier Price */
             tier_price?: number | null;
             /** Tier Throughput */
@@ -14250,16 +14378,12 @@ export interface components {
              * @default standard
              */
             tier: string;
-            /**
-             * Tier Price
-             * @default 1
-             */
-            tier_price: number;
-            /**
-             * Tier Throughput
-             * @default 1
-             */
-            tier_throughput: number;
+            /** Tier By */
+            tier_by?: string | null;
+            /** Tier Price */
+            tier_price?: number | null;
+            /** Tier Throughput */
+            tier_throughput?: number | null;
         };
         /**
          * VolumeFeatures
@@ -14427,6 +14551,7 @@ export interface components {
              * @default []
              */
             shares: components["schemas"]["ProjectShares"][];
+            tier?: components["schemas"]["TierSeen"] | null;
         };
         /**
          * VolumeUsage
@@ -24460,6 +24585,99 @@ export interface operations {
             header?: never;
             path: {
                 template: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_tiers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Tier_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_tier: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tier: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TierPut"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tier"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_tier: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tier: string;
             };
             cookie?: never;
         };

@@ -138,6 +138,7 @@ export type TreeEntry = Schemas["TreeEntry"];
 export type Usage = Schemas["Usage"];
 export type User = Schemas["User"];
 export type Verification = Schemas["Verification"];
+export type Tier = Schemas["Tier"];
 export type Volume = Schemas["Volume"];
 export type VolumeBandwidth = Schemas["VolumeBandwidth"];
 export type VolumeLimit = Schemas["VolumeLimit"];

@@ -24,6 +24,11 @@ export const volumeQuery = (volume: string) =>
     refetchInterval: 15_000,
   });
 
+export const tiersQuery = queryOptions({
+  queryKey: ["tiers"],
+  queryFn: () => take(api.GET("/api/v1/tiers")),
+});
+
 export function useChangeVolume() {
   return useMutation({
     mutationFn: ({ volume, ...body }: VolumeChange & { volume: string }) =>
@@ -58,8 +63,8 @@ interface Added {
   site: string;
   capacity_bytes: number | null;
   tier: string;
-  tier_throughput: number;
-  tier_price: number;
+  tier_throughput: number | null;
+  tier_price: number | null;
 }
 
 export function useAddVolume() {

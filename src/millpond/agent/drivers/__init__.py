@@ -107,6 +107,8 @@ class Capabilities:
     shared_trust: bool = True
     # The engine has a queue of its own: a job that it was given may wait there.
     queues: bool = False
+    # What keeps its jobs to the throughput of a volume's tier on local disks; None: nothing does.
+    io_limits: Literal["blkio", "io.max"] | None = None
 
 
 class Driver(Protocol):

@@ -16,6 +16,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from millpond.agent.isolation.io_group import IoGroup
+
 log = logging.getLogger(__name__)
 
 PARENT = "millpond"
@@ -37,9 +39,13 @@ class CgroupLimits:
 
 @dataclass(frozen=True, slots=True)
 class Cgroups:
-    """The directories below which placements get theirs: by controller in version 1, under "" in version 2."""
+    """The directories below which placements get theirs: by controller in version 1, under "" in version 2.
+
+    `io` limits the disk accesses of all of them together; None where the kernel does not.
+    """
 
     parents: Mapping[str, Path]
+    io: IoGroup | None = None
 
     @property
     def has_memory(self) -> bool:
@@ -50,6 +56,8 @@ class Cgroups:
         made: list[str] = []
         for controller, parent in self.parents.items():
             directory = parent / placement
+            if not controller:
+                _open_group(parent)
             directory.mkdir(parents=True, exist_ok=True)
             for name, value in _settings(controller, limits).items():
                 (directory / name).write_text(value)
@@ -57,8 +65,11 @@ class Cgroups:
         return tuple(made)
 
 
-def find(mounts: str | None = None, own: str | None = None) -> Cgroups | None:
-    """Where this process may make groups; None if it may not. The arguments stand for files of /proc in tests."""
+def find(mounts: str | None = None, own: str | None = None, *, agent: str = "agent") -> Cgroups | None:
+    """Where this process may make groups; None if it may not. `agent` tells agents of one machine apart.
+
+    The other arguments stand for files of /proc in tests.
+    """
     hierarchies = dict(_hierarchies(mounts if mounts is not None else Path("/proc/mounts").read_text()))
     paths = dict(_own_paths(own if own is not None else Path("/proc/self/cgroup").read_text()))
     old: dict[str, Path] = {
@@ -67,9 +78,10 @@ def find(mounts: str | None = None, own: str | None = None) -> Cgroups | None:
         if name in hierarchies
     }
     parents = {name: path for name, path in old.items() if _can_make(path)}
-    if not parents and "" in hierarchies:
-        parents = _version_2(hierarchies[""], paths.get("", "/"))
-    return Cgroups(parents) if parents else None
+    if parents:
+        io = _below(hierarchies["blkio"], paths.get("blkio", "/")) / PARENT if "blkio" in hierarchies else None
+        return Cgroups(parents, IoGroup(io / agent, "blkio") if io and _can_make(io) else None)
+    return _version_2(hierarchies[""], paths.get("", "/"), agent) if "" in hierarchies else None
 
 
 def processes(directories: Iterable[str]) -> set[int]:
@@ -157,22 +169,31 @@ def _below(root: Path, path: str) -> Path:
     return found if found.is_dir() else root
 
 
-def _version_2(root: Path, own: str) -> dict[str, Path]:
-    """The nearest group that may have others below it: one with processes of its own may not, but for the root."""
+def _version_2(root: Path, own: str, agent: str) -> Cgroups | None:
+    """Below the nearest group that may have others: one with processes of its own may not, but for the root."""
     here = _below(root, own)
     for parent in dict.fromkeys((here, here.parent if here != root else root, root)):
         with suppress(OSError):
-            group = parent / PARENT
-            _enable(parent)
-            group.mkdir(exist_ok=True)
-            _enable(group)
+            group = parent / PARENT / agent
+            _open_group(group)
             if _can_make(group):
-                return {"": group}
-    return {}
+                io = IoGroup(group, "io.max") if "io" in _controllers(parent) else None
+                return Cgroups({"": group}, io)
+    return None
 
 
-def _enable(group: Path) -> None:
-    (group / "cgroup.subtree_control").write_text("+memory +cpu +pids")
+def _open_group(group: Path) -> None:
+    """Make the group of an agent, whose placements may have limits; again if it was removed when it was empty."""
+    for one in (group.parent.parent, group.parent, group):
+        one.mkdir(exist_ok=True)
+        enabled = ["memory", "cpu", "pids", *(["io"] if "io" in _controllers(one) else [])]
+        (one / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in enabled))
+
+
+def _controllers(group: Path) -> list[str]:
+    with suppress(OSError):
+        return (group / "cgroup.controllers").read_text().split()
+    return []
 
 
 def _can_make(parent: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import os
@@ -88,6 +89,7 @@ class Isolation:
         uid, own = self.hand_over(directory, spec)
         limits = CgroupLimits(spec.asked.cpu, spec.asked.memory_bytes)
         groups = self.limits.make(spec.placement, limits) if self.limits else ()
+        joined = self.limits.io.enter() if self.limits and self.limits.io else None
         asked = format_bytes(spec.asked.memory_bytes)
         how: dict[str, Any] = {
             "uid": uid,
@@ -95,6 +97,8 @@ class Isolation:
             "groups": [] if self.views or not self.accounts else [self.accounts.of(one) for one in spec.accounts],
             "view": asdict(self._view(own, spec)) if uid is not None and self.views else None,
             "cgroups": groups,
+            # Shared with other jobs: neither killed nor removed with this one.
+            "joins": [str(joined)] if joined else [],
             "data_bytes": spec.asked.memory_bytes if self.limits_processes else 0,
             "memory_problem": f"Killed for exceeding its memory limit of {asked}.",
             "env": _names(spec, directory) if uid is not None else {},
@@ -155,7 +159,7 @@ def detect(state_dir: Path, accounts: Accounts | None, *, engine_shows_own: bool
 
     `engine_shows_own`: every job is in a container that sees its own directory and inputs, and nothing else.
     """
-    limits = cgroups.find()
+    limits = cgroups.find(agent=hashlib.sha256(str(state_dir.resolve()).encode()).hexdigest()[:12])
     hidden: dict[str, Sequence[Path]] = {"state": [state_dir]}
     _open_state(state_dir, 0o700)
     by_process = limits is None or not limits.has_memory

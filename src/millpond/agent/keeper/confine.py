@@ -32,7 +32,7 @@ _mount, _unshare, _prctl = _libc.mount, _libc.unshare, _libc.prctl
 
 def confine(how: dict[str, Any]) -> None:
     """Never comes back half done: whatever fails raises OSError, and the command is not started."""
-    for directory in how["cgroups"]:
+    for directory in (*how["cgroups"], *how.get("joins", ())):
         with open(f"{directory}/cgroup.procs", "w") as file:
             file.write("0")
     if how["data_bytes"]:

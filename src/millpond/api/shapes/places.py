@@ -13,12 +13,13 @@ from millpond.model.volume import Volume
 from millpond.services.places import sites, volume_usage
 from millpond.services.places import topology as places
 from millpond.services.places.limit_views import limit_view
+from millpond.services.places.tiers import TierView
 from millpond.services.places.volume_views import VolumeView
 from millpond.wire import cache, rate_limits, topology
 from millpond.wire.trust import Trust
 
 # Fields of a volume that the wire has under the same name.
-_VOLUME = {field.name for field in fields(Volume)} & cache.Volume.model_fields.keys()
+_VOLUME = {field.name for field in fields(Volume)} & cache.Volume.model_fields.keys() - {"tier_enforced"}
 _SUMMARY = topology.CachesSummary.model_fields.keys() - {"fills"}
 
 
@@ -66,9 +67,19 @@ def volume(view: VolumeView) -> cache.Volume:
         connected=view.connected,
         lake_bytes_per_second=view.lake_bytes_per_second,
         filler=view.filler,
+        tier_rate=view.tier_rate,
+        tier_enforced=cache.TierEnforced.model_validate(kept) if (kept := view.volume.tier_enforced) else None,
         limits=[cache.VolumeLimit.model_validate(limit) for limit in view.limits],
         trust=Trust(shared=view.trust.shared, all=view.trust.all, projects=list(view.let_in)),
     )
+
+
+def tier(view: TierView) -> cache.Tier:
+    one = view.tier
+    return cache.Tier(
+        name=one.name, throughput=one.throughput, price=one.price, bytes_per_second=one.bytes_per_second,
+        rate=view.rate, volumes=list(view.volumes),
+    )  # fmt: skip
 
 
 def whole(found: places.Topology) -> topology.Topology:

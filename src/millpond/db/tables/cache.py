@@ -71,7 +71,24 @@ volume = Table(
     Column("inodes_free", BigInteger, nullable=True),
     # Of evicted commits, what could not be removed yet.
     Column("leftover_bytes", BigInteger, nullable=False, server_default=text("0")),
+    # The plug-in that gives it its tier, with its argument (`command:ontap`); null: agents do.
+    Column("tier_by", String(300), nullable=True),
+    # What keeps it to its tier, as its agent or the plug-in has said last.
+    Column("tier_enforced", JSON(none_as_null=True), nullable=True),
+    # What the plug-in was asked for last, and when.
+    Column("tier_set", JSON(none_as_null=True), nullable=True),
     UniqueConstraint("site_id", "path"),
+)
+
+# As administrators have set them; those that are there from the beginning have no row until then.
+tier = Table(
+    "tier",
+    metadata,
+    Column("name", String(63), primary_key=True),
+    Column("throughput", Double, nullable=False),
+    Column("price", Double, nullable=False),
+    # Null: so many times what the standard one has.
+    Column("bytes_per_second", BigInteger, nullable=True),
 )
 
 # What one project may take of a volume; without a row, all of it.

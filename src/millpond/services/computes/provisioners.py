@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from millpond.errors import Invalid, MillError
 from millpond.model.names import check_name
-from millpond.trust import CA_FILE
+from millpond.services.admin_programs import run_program
 
 COMMANDS = ("create", "observe", "delete")
 # Of `observe` and `delete`; `create` has as long as a machine may take to start.
 ANSWER_SECONDS = 120.0
-_TOLD_BYTES = 4_000_000
-_SAID = 500
 
 
 class ProvisionerFailed(MillError):
@@ -108,26 +103,8 @@ class CommandProvisioner:
         self._run("delete", {"MILL_NODE": name}, seconds=ANSWER_SECONDS)
 
     def _run(self, command: str, told: Mapping[str, str], *, seconds: float) -> str:
-        """What the command printed. Whatever it started is killed with it when its time is over."""
-        env = {key: value for key, value in os.environ.items() if not key.startswith("MILL_") or key == CA_FILE}
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
-            try:
-                process = subprocess.Popen(
-                    [str(self._directory / command)], env={**env, **self._told, **told}, cwd=self._directory,
-                    stdin=subprocess.DEVNULL, stdout=out, stderr=errors, start_new_session=True,
-                )  # fmt: skip
-            except OSError as error:
-                raise ProvisionerFailed(f"`{command}` cannot be run: {error.strerror}.") from error
-            try:
-                code = process.wait(seconds)
-            except subprocess.TimeoutExpired as error:
-                raise ProvisionerFailed(f"`{command}` took longer than {seconds:.0f} s.") from error
-            finally:
-                _kill_group(process)
-            if code:
-                raise ProvisionerFailed(f"`{command}` failed with exit code {code}: {_last_line(errors)}")
-            out.seek(0)
-            return out.read(_TOLD_BYTES).decode(errors="replace")
+        told = {**self._told, **told}
+        return run_program(self._directory / command, told, seconds=seconds, failed=ProvisionerFailed)
 
 
 def open_provisioner(
@@ -143,16 +120,3 @@ def open_provisioner(
             fields=["provisioner"],
         )
     return CommandProvisioner(directory / name, owner=owner, elastic=elastic, options=options)
-
-
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    """End what is left of a command that took too long. A machine that it started as a daemon is not among them."""
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
-def _last_line(file: Any) -> str:
-    file.seek(0)
-    lines = file.read(_TOLD_BYTES).decode(errors="replace").strip().splitlines()
-    return lines[-1][:_SAID] if lines else "no message"

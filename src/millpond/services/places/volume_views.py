@@ -8,10 +8,11 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from millpond.db import agents, links, shares
+from millpond.db import agents, links, shares, tiers
 from millpond.decide.account import SpaceAccount
 from millpond.decide.admission import foreign_bytes, usable_room
 from millpond.decide.stock import Stock, freed_by, shares_of, used_room
+from millpond.decide.tiers import rate_of
 from millpond.model.cached_state import CachedState
 from millpond.model.compute import Trust
 from millpond.model.people import Actor
@@ -50,6 +51,7 @@ class VolumeView:
     limits: Sequence[LimitView]
     trust: Trust
     let_in: Sequence[str]  # names of projects that trust lets in
+    tier_rate: int | None = None  # bytes per second that its tier has; None: no limit
 
 
 def view_of(tx: Connection, volume: Volume, now: datetime, actor: Actor) -> VolumeView:
@@ -73,6 +75,7 @@ def view_of(tx: Connection, volume: Volume, now: datetime, actor: Actor) -> Volu
         limits=_limits(tx, volume, stock, actor),
         trust=found,
         let_in=trust.shown(tx, found, actor),
+        tier_rate=rate_of(volume, tiers.all_of(tx)),
     )
 
 

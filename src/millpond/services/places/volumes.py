@@ -19,6 +19,7 @@ from millpond.model.ids import new_id
 from millpond.model.names import check_name
 from millpond.model.people import SYSTEM, Actor
 from millpond.model.quantity import DAY
+from millpond.model.tier import STANDARD
 from millpond.model.volume import Cause, Volume
 from millpond.services.caches.access import announce, find_volume
 from millpond.services.caches.admission.admit import mark_evictions
@@ -27,6 +28,7 @@ from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.people import audit
 from millpond.services.places import sites
+from millpond.services.places.tiers import TIERS_TOPIC, check_setter, numbers_of
 from millpond.services.places.volume_views import VolumeView, view_of
 
 _NAMED = 10
@@ -44,9 +46,10 @@ def create(
     idle_seconds: int = DAY,
     high_percent: int = 90,
     low_percent: int = 75,
-    tier: str = "standard",
-    tier_throughput: float = 1.0,
-    tier_price: float = 1.0,
+    tier: str = STANDARD,
+    tier_throughput: float | None = None,
+    tier_price: float | None = None,
+    tier_by: str | None = None,
 ) -> VolumeView:
     """Add a directory at a site. Without a capacity its agent measures the disk when it first looks.
 
@@ -59,8 +62,12 @@ def create(
         reserve = capacity * RESERVE_PERCENT // 100
     _check_reserve(capacity, reserve)
     now = deps.clock.now()
+    if tier_by is not None:
+        check_setter(deps, tier_by)
     with deps.db.read() as tx:
         place = sites.find(tx, site)
+        given = {"tier_throughput": tier_throughput, "tier_price": tier_price}
+        numbers = numbers_of(tx, tier, {name: value for name, value in given.items() if value is not None})
     volume = Volume(
         id=new_id(),
         name=check_name(name, "volume"),
@@ -74,8 +81,9 @@ def create(
         low_percent=low_percent,
         created_at=now,
         tier=tier,
-        tier_throughput=tier_throughput,
-        tier_price=tier_price,
+        tier_by=tier_by,
+        tier_throughput=numbers["tier_throughput"],
+        tier_price=numbers["tier_price"],
     )
     try:
         with deps.db.write() as tx:
@@ -107,8 +115,14 @@ def change(deps: Deps, actor: Actor, name: str, **values: Any) -> VolumeView:
     What no longer fits is not torn out: housekeeping brings the volume below its watermark.
     """
     now = deps.clock.now()
+    if values.get("tier_by"):
+        check_setter(deps, values["tier_by"])
     with deps.db.write() as tx:
         volume = find_volume(tx, name)
+        if "tier_by" in values:
+            values["tier_by"] = values["tier_by"] or None
+        if "tier" in values:
+            values |= numbers_of(tx, values["tier"], values)
         _check_watermarks(
             values.get("high_percent", volume.high_percent), values.get("low_percent", volume.low_percent)
         )
@@ -116,7 +130,8 @@ def change(deps: Deps, actor: Actor, name: str, **values: Any) -> VolumeView:
             values.get("capacity_bytes", volume.capacity_bytes), values.get("reserve_bytes", volume.reserve_bytes)
         )
         if values:
-            volumes.change(tx, volume.id, **values)
+            forgotten = {"tier_enforced": None, "tier_set": None} if "tier_by" in values else {}
+            volumes.change(tx, volume.id, **values, **forgotten)
             audit.record(tx, now=now, actor=actor, action="volume.change", subject=name, details=values)
         view = view_of(tx, find_volume(tx, name), now, actor)
     _tell(deps, volume, "changed")
@@ -211,3 +226,4 @@ def _tell(deps: Deps, volume: Volume, what: str) -> None:
     data = {"id": volume.id, "what": "volume", "volume": volume.name, "change": what}
     deps.events.publish("caches", project_id=None, data=data)
     deps.events.wake("agents")
+    deps.events.wake(TIERS_TOPIC)

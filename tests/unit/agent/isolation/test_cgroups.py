@@ -37,9 +37,29 @@ def test_version_2_has_one_for_all_where_others_may_be_below(tmp_path: Path) -> 
     found = cgroups.find(mounts, "0::/system/mill")
     assert found is not None and found.has_memory
     (made,) = found.make("p1", CgroupLimits(cpu=2, memory_bytes=1000))
-    assert made == str(tmp_path / "system/mill/millpond/p1")
+    assert made == str(tmp_path / "system/mill/millpond/agent/p1")
     assert Path(made, "memory.max").read_text() == "1000"
     assert Path(made, "cpu.weight").read_text() == "200"
+
+
+def test_version_2_limits_disks_of_all_placements_of_an_agent(tmp_path: Path) -> None:
+    for group in (tmp_path, tmp_path / "millpond", tmp_path / "millpond/a1"):
+        group.mkdir(exist_ok=True)
+        (group / "cgroup.controllers").write_text("cpu io memory pids")
+    found = cgroups.find(f"cgroup2 {tmp_path} cgroup2 rw 0 0", "0::/", agent="a1")
+    assert found is not None and found.io is not None and found.io.by == "io.max"
+    found.make("p1", CgroupLimits())
+    found.io.limit({"8:0": 1000})
+    assert found.io.enter() is None, "placements are below the group"
+    assert (tmp_path / "millpond/a1/io.max").read_text() == "8:0 rbps=1000 wbps=1000"
+    assert (tmp_path / "millpond/a1/cgroup.subtree_control").read_text() == "+memory +cpu +pids +io"
+    found.io.limit({})
+    assert (tmp_path / "millpond/a1/io.max").read_text() == "8:0 rbps=max wbps=max"
+
+
+def test_without_an_io_controller_disks_have_no_limit(tmp_path: Path) -> None:
+    found = cgroups.find(f"cgroup2 {tmp_path} cgroup2 rw 0 0", "0::/")
+    assert found is not None and found.io is None
 
 
 def test_no_limit_is_none(tmp_path: Path) -> None:

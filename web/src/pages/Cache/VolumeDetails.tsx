@@ -22,6 +22,7 @@ import { Features } from "./parts/Features";
 import { Limits } from "./parts/Limits";
 import { Policies } from "./parts/Policies";
 import { RunningFills } from "./parts/RunningFills";
+import { enforcementWords } from "./parts/tierWords";
 import { UsageCharts } from "./parts/UsageCharts";
 import { VolumeActions } from "./parts/VolumeActions";
 import { VolumeSpace } from "./parts/VolumeSpace";
@@ -118,6 +119,10 @@ function factsOf(volume: Volume) {
       ),
     },
     { name: "Tier", value: tierOf(volume) },
+    { name: "Throughput of the tier", value: enforcementWords(volume) },
+    ...(volume.tier_by
+      ? [{ name: "Tier set by", value: <span className="mono">{volume.tier_by}</span> }]
+      : []),
     { name: "Filled by", value: volume.filler ?? "–" },
     { name: "Who can read it", value: trustWords(volume.trust) },
     { name: "Cleared when unused for", value: formatSeconds(volume.idle_seconds) },

@@ -60,6 +60,7 @@ class ProcessDriver:
             exec=True,
             limits_enforced=limits is not None and limits.has_memory,
             shared_trust=self._isolation.accounts is None,
+            io_limits=limits.io.by if limits and limits.io else None,
         )
 
     def start(self, directory: Path) -> None:

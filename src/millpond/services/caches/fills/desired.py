@@ -9,12 +9,14 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection
 
-from millpond.db import agents, branch_pointers, caches, projects, server, volumes
+from millpond.db import agents, branch_pointers, caches, projects, server, tiers, volumes
 from millpond.db.caches import CachedView
 from millpond.decide.admission import reserved_inodes
 from millpond.decide.source import FillSource
+from millpond.decide.tiers import rate_of
 from millpond.model.agent import Agent
 from millpond.model.cached_state import CachedState
+from millpond.model.tier import Tier
 from millpond.model.topology import LAKE
 from millpond.model.volume import CachedCommit, Volume
 from millpond.services.caches.admission.stock import space_of
@@ -52,13 +54,23 @@ def desired_for(deps: Deps, agent: Agent) -> tuple[list[DesiredVolume], list[Des
         row = server.get(tx)
         lake = (row.lake_id if row else None) or ""
         ways = fill_sources.load(tx, deps, agent)
+        known = tiers.all_of(tx)
         for volume in volumes.all_of(tx, agent.site_id):
             cached = caches.of_volume(tx, volume.id) if volume.filler_id == agent.id else ()
-            wanted.append(_volume(tx, volume, agent, cached, lake, deps.clock.now()))
+            told = _volume(tx, volume, agent, cached, lake, deps.clock.now())
+            wanted.append(told.model_copy(update={"bytes_per_second": _rate(volume, known)}))
             if volume.problem is None:
                 fills.extend(_fills(tx, deps, volume, cached, ways))
-    wanted += [DesiredVolume(id=one.id, path=one.path, new=False, lake=lake, visited=True) for one in ways.visited]
+    wanted += [
+        DesiredVolume(id=one.id, path=one.path, new=False, lake=lake, visited=True, bytes_per_second=_rate(one, known))
+        for one in ways.visited
+    ]
     return wanted, fills
+
+
+def _rate(volume: Volume, known: Mapping[str, Tier]) -> int | None:
+    """What agents keep their jobs and fills to; where a plug-in sets the tier, what it sets it at does."""
+    return None if volume.tier_by else rate_of(volume, known)
 
 
 def reads(tx: Connection, agent_id: str | None, commit_id: str) -> bool:

@@ -110,6 +110,8 @@ def _measured(volume: Volume, seen: VolumeSeen) -> dict[str, Any]:
         "inodes_free": seen.inodes_free,
         "leftover_bytes": seen.leftover_bytes,
     }
+    if seen.tier is not None and volume.tier_by is None:
+        values["tier_enforced"] = seen.tier.model_dump()
     if seen.features is not None:
         values["features"] = seen.features.model_dump()
     if volume.capacity_bytes == 0:

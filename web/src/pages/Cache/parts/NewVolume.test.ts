@@ -7,8 +7,8 @@ const DRAFT = {
   site: "local",
   capacityGb: "",
   tier: "standard",
-  throughput: 1,
-  price: 1,
+  throughput: "",
+  price: "",
 };
 
 it("writes the command that adds the same volume", () => {

@@ -24,8 +24,8 @@ const EMPTY: Draft = {
   site: "local",
   capacityGb: "",
   tier: "standard",
-  throughput: 1,
-  price: 1,
+  throughput: "",
+  price: "",
 };
 
 /** A directory that is there already; one that its agent cannot use is not added. */
@@ -41,8 +41,8 @@ export function NewVolume({ onClose }: { onClose: () => void }) {
         site,
         capacity_bytes: Math.round(Number(capacityGb) * 1e9) || null,
         tier: tier || EMPTY.tier,
-        tier_throughput: Number(throughput) || 1,
-        tier_price: price === "" ? 1 : Number(price),
+        tier_throughput: Number(throughput) || null,
+        tier_price: price === "" ? null : Number(price),
       },
       { onSuccess: onClose },
     );
@@ -99,8 +99,8 @@ export function commandLineOf({ name, path, site, capacityGb, tier, throughput, 
     site !== "local" && `--site ${shellQuote(site)}`,
     Number(capacityGb) > 0 && `--capacity ${capacityGb}GB`,
     tier && tier !== EMPTY.tier && `--tier ${shellQuote(tier)}`,
-    Number(throughput) !== 1 && Number(throughput) > 0 && `--tier-throughput ${throughput}`,
-    price !== "" && Number(price) !== 1 && `--tier-price ${price}`,
+    Number(throughput) > 0 && `--tier-throughput ${throughput}`,
+    price !== "" && `--tier-price ${price}`,
   ];
   return parts.filter(Boolean).join(" ");
 }

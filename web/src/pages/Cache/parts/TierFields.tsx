@@ -1,5 +1,8 @@
-import { Group, NumberInput, TextInput } from "@mantine/core";
+import { Autocomplete, Group, NumberInput } from "@mantine/core";
 import type { GetInputPropsReturnType } from "@mantine/form";
+import { useQuery } from "@tanstack/react-query";
+import { tiersQuery } from "../../../api/volumes";
+import { tierWords } from "./tierWords";
 
 interface Props {
   inputProps: (field: "tier" | "throughput" | "price") => GetInputPropsReturnType;
@@ -7,12 +10,20 @@ interface Props {
 
 /** The class of service of a volume, and what it gives and costs beside the standard one. */
 export function TierFields({ inputProps }: Props) {
+  const tiers = useQuery(tiersQuery).data?.items ?? [];
+  const tier = inputProps("tier");
+  const chosen = tiers.find((one) => one.name === tier.value);
   return (
     <Group grow align="flex-start">
-      <TextInput label="Tier" description="Its class of service" {...inputProps("tier")} />
+      <Autocomplete
+        label="Tier"
+        description={chosen ? tierWords(chosen) : "Its class of service"}
+        data={tiers.map((one) => one.name)}
+        {...tier}
+      />
       <NumberInput
         label="Throughput"
-        description="The standard tier has 1"
+        description="Left as it is: that of the tier"
         min={0}
         {...inputProps("throughput")}
       />
