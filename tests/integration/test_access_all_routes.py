@@ -99,12 +99,14 @@ EXISTING = {
     "a": "lake",
     "b": "local",
     "replica": "nothing",
+    "tier": "premium",
 }
 MISSING = dict.fromkeys(EXISTING, "nothing-here") | {"project": PROJECT, "port": "1"}
 # How full volumes and computes are is for everybody who is signed in, whoever fills them.
 SHARED = {
     "GET /volumes",
     "GET /volumes/{volume}",
+    "GET /tiers",
     "GET /caches/summary",
     "GET /cache-plan",  # others' commits without their names
     "GET /topology",
