@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, PlainSerializer
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    PlainSerializer,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
 
 def _utc(value: datetime) -> datetime:
@@ -32,6 +39,15 @@ class Request(BaseModel):
 
     # Built at once, unlike answers: pydantic warns when FastAPI wraps a body that is not built yet.
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Change(Request):
+    """A body of which only what was given is sent: what is left out stays."""
+
+    @model_serializer(mode="wrap")
+    def _given(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written: dict[str, Any] = write(self)
+        return {name: value for name, value in written.items() if name in self.model_fields_set}
 
 
 class Response(BaseModel):

@@ -12,7 +12,7 @@ from millpond.model.fill_source import SourceKind
 from millpond.model.quantity import DAY, LONGEST_HOLD, LONGEST_IDLE
 from millpond.model.tier import STANDARD
 from millpond.model.volume import Cause, LeaseKind
-from millpond.wire.base import Request, Response, Time
+from millpond.wire.base import Change, Request, Response, Time
 from millpond.wire.rate_limits import RateLimit
 from millpond.wire.trust import Trust
 
@@ -42,7 +42,7 @@ class SiteCreate(Request):
     name: str
 
 
-class SiteChange(Request):
+class SiteChange(Change):
     """What is left out stays. `address`: where agents of other sites fetch cached commits, as `host:port`; null:
     nowhere. `lake_endpoint`: where agents and jobs of the site reach the lake, as a URL; null: where everybody does.
     `serving_host`: where routers of endpoints listen; null: on their own machine only. `serving_tls_cert` and
@@ -94,7 +94,7 @@ class Tier(Response):
     volumes: list[str] = []
 
 
-class TierPut(Request):
+class TierPut(Change):
     """What is left out stays. `bytes_per_second`: null for so many times that of the standard tier."""
 
     throughput: float = Field(default=1.0, gt=0, le=1_000_000)

@@ -6721,6 +6721,11 @@ export interface components {
              */
             number: number;
             /**
+             * Project
+             * @default
+             */
+            project: string;
+            /**
              * Project Id
              * @default
              */
