@@ -47,6 +47,10 @@ def test_a_registered_model_is_measured_and_recorded(mill: Mill, tmp_path: Path)
     assert all(row["p99_ms"] > 0 for row in rows), rows
     table = mill.ok("perf", "table").out
     assert "doubled" in table and "not run" in table and "TR-4886" in table
+    single = next(one for one in mill.ok("perf", "table", "--json").json["tables"] if one["scenario"] == "single")
+    mine = next(row for row in single["rows"] if row["task"] == "doubled")
+    assert sum(one is not None for one in mine["results"]) == 4 and mine["shared_to_local"] > 0
+    assert {one["model"] for one in mine["results"] if one} == {"doubled@1"}
     runs = mill.ok("run", "list", "--experiment", "mlperf", "--json").json["items"]
     assert len([run for run in runs if run["params"].get("model") == "doubled@1" and run["parent"]]) == 4
 

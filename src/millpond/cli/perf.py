@@ -16,15 +16,15 @@ from millpond.cli.command import command
 from millpond.cli.output import Column
 from millpond.cli.session import Session
 from millpond.errors import BadRequest, NotFound
+from millpond.model.mlperf import MEASURES, TASKS, Scenario, Task, find_task
 from millpond.model.quantity import parse_milliseconds, parse_seconds
 from millpond.perf import records
 from millpond.perf.matrix import Matrix, MeasuredCell, copied
 from millpond.perf.measuring import check_installed
 from millpond.perf.plan import LoadPlan
 from millpond.perf.quality import Quality, measured_quality
-from millpond.perf.table import Row, tables
 from millpond.perf.target import PerfTarget, endpoint_target, is_plain_name, resolve, shared_folder
-from millpond.perf.tasks import MEASURES, TASKS, Scenario, Task, find_task
+from millpond.wire.mlperf import MlperfRow, MlperfSetup
 
 app = typer.Typer()
 _STORAGES = ("local", "shared")
@@ -109,20 +109,26 @@ def table(mill: Session) -> None:
 
     Example: mill perf table
     """
-    rows = records.load(mill.api, mill.project)
+    found = records.load_tables(mill.api, mill.project)
     if mill.out.as_json:
-        mill.out.json({"items": rows})
+        mill.out.json(found.model_dump(mode="json"))
         return
-    if not rows:
+    if not found.measured:
         mill.out.note("Nothing measured yet. Measure a model: mill perf mlperf MODEL@VERSION")
         return
-    for one in tables(rows):
-        mill.out.line(one.title)
-        columns: list[Column[Row]] = [("TASK", lambda row: row.task)]
-        columns += [(setup.upper(), partial(_result, setup)) for setup in one.setups]
+    for one in found.tables:
+        mill.out.line(f"{one.title}, {one.unit}")
+        columns: list[Column[MlperfRow]] = [("TASK", lambda row: row.title)]
+        columns += [(_setup(setup), partial(_result, index)) for index, setup in enumerate(one.setups)]
+        columns += [
+            ("SHARED / LOCAL", lambda row: _ratio(row.shared_to_local)),
+            ("TWO / ONE", lambda row: _ratio(row.two_to_one)),
+        ]
         mill.out.items(one.rows, columns, empty="")
         if one.document:
-            mill.out.line(f"TR-4886: {one.document}")
+            mill.out.line(
+                f"TR-4886: shared storage: {one.document.shared_to_local}; two servers: {one.document.two_to_one}"
+            )
         mill.out.line("")
 
 
@@ -141,8 +147,20 @@ def _found(
     )  # fmt: skip
 
 
-def _result(setup: str, row: Row) -> str:
-    return row.results[setup]
+def _setup(setup: MlperfSetup) -> str:
+    return f"{setup.servers} × {setup.storage}, {setup.protocol}".upper()
+
+
+def _result(index: int, row: MlperfRow) -> str:
+    result = row.results[index]
+    if result is None:
+        return "not run"
+    text = "–" if result.value is None else f"{result.value:.4g}"
+    return text if result.valid else f"{text} INVALID"
+
+
+def _ratio(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
 
 
 @contextmanager

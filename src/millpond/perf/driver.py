@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from millpond.errors import MillError
+from millpond.model.mlperf import Scenario
 from millpond.perf.clients import ServerClient, connect
 from millpond.perf.plan import LoadPlan, LoadResult
 from millpond.perf.samples import Arrays, ServedModel, join, made_samples, read_samples
 from millpond.perf.summary import read_summary
-from millpond.perf.tasks import Scenario
 
 _SCENARIOS = {
     Scenario.SINGLE: loadgen.TestScenario.SingleStream,

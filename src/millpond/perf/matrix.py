@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from millpond.model.mlperf import MEASURES, Scenario
 from millpond.perf.measuring import Outcome, measure
 from millpond.perf.plan import LoadPlan
 from millpond.perf.servers import MeasuredServer, started_servers
-from millpond.perf.tasks import MEASURES, Scenario
 
 # Served as it is, by servers that run already.
 AS_IS = "as is"

@@ -12,10 +12,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from millpond.errors import Invalid
+from millpond.model.mlperf import MEASURES, Scenario
 from millpond.perf.plan import LoadPlan, LoadResult
 from millpond.perf.search import largest
 from millpond.perf.servers import MeasuredServer
-from millpond.perf.tasks import MEASURES, Scenario
 
 # Of the highest rate that a first try reached: the server scenario is searched in steps of it.
 _STEPS = 20

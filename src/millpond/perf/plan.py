@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from millpond.perf.tasks import Scenario
+from millpond.model.mlperf import Scenario
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

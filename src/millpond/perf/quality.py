@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from millpond.errors import Unavailable
+from millpond.model.mlperf import Scenario
 from millpond.perf.measuring import run_all
 from millpond.perf.plan import LoadPlan
 from millpond.perf.target import PerfTarget
-from millpond.perf.tasks import Scenario
 
 # Answers that are no classes agree if they are as close as this, relative to their size.
 _CLOSE = 1e-2

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from millpond.model.mlperf import Scenario
 from millpond.perf.plan import LoadPlan, LoadResult
-from millpond.perf.tasks import Scenario
 
 _LINE = re.compile(r"^\s*([^:]+?)\s*:\s*(.*?)\s*$")
 _NANOSECONDS_PER_MS = 1e6

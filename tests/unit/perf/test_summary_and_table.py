@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from millpond.decide.mlperf_tables import measurement_of, tables
+from millpond.model.mlperf import TASKS, Measurement, Scenario, Setup
+from millpond.model.run import Run, RunState, RunView
 from millpond.perf.plan import LoadPlan
 from millpond.perf.summary import read_summary
-from millpond.perf.table import NOT_RUN, tables
-from millpond.perf.tasks import TASKS, Scenario
+from millpond.testing.clock import NOON
 
 SINGLE = """\
 ================================================
@@ -54,33 +56,47 @@ def test_a_summary_cut_off_is_invalid(text: str) -> None:
     assert not found.is_valid and found.value is None
 
 
-def a_cell(
-    task: str, scenario: str, servers: int, storage: str, value: float | None, valid: bool = True
-) -> dict[str, Any]:
-    return {
-        "task": task, "scenario": scenario, "servers": servers, "storage": storage, "protocol": "http", "value": value,
-        "valid": valid,
-    }  # fmt: skip
+def a_result(
+    task: str, scenario: Scenario, servers: int, storage: str, value: float | None, *, valid: bool = True
+) -> Measurement:
+    return Measurement("r1", NOON, task, "m@1", scenario, Setup("http", storage, servers), value, valid)
 
 
 def test_tables_hold_all_tasks_of_the_document() -> None:
     measured = [
-        a_cell("image-classification", "offline", 1, "local", 100.0),
-        a_cell("image-classification", "offline", 2, "local", 199.0),
-        a_cell("image-classification", "offline", 1, "shared", 99.5, valid=False),
-        a_cell("mine", "offline", 1, "local", 7.0),
+        a_result("image-classification", Scenario.OFFLINE, 1, "local", 100.0),
+        a_result("image-classification", Scenario.OFFLINE, 1, "shared", 99.0),
+        a_result("image-classification", Scenario.OFFLINE, 2, "shared", 198.0),
+        a_result("language", Scenario.OFFLINE, 1, "local", 10.0),
+        a_result("language", Scenario.OFFLINE, 1, "shared", 5.0, valid=False),
+        a_result("mine", Scenario.OFFLINE, 1, "as is", 7.0),
     ]
     offline, single, multi = tables(measured)
-    assert offline.setups == ("1 × local, http", "2 × local, http", "1 × shared, http")
-    rows = {row.task: row.results for row in offline.rows}
-    assert list(rows) == [*(task.title for task in TASKS), "mine"]
-    assert list(rows["Image classification"].values()) == ["100", "199", "99.5 INVALID"]
-    assert set(rows["Speech-to-text"].values()) == {NOT_RUN}
-    assert [row.task for row in multi.rows] == [task.title for task in TASKS[:3]], "the others have no multistream"
-    assert "twice" in offline.document and len(single.rows) == 6
+    assert [str(one) for one in offline.setups] == [
+        "1 × local, http", "2 × local, http", "1 × shared, http", "2 × shared, http", "1 × as is, http",
+    ]  # fmt: skip
+    rows = {row.task: row for row in offline.rows}
+    assert list(rows) == [*(task.name for task in TASKS), "mine"]
+    image = rows["image-classification"]
+    assert [one and one.value for one in image.results] == [100.0, None, 99.0, 198.0, None]
+    assert (image.shared_to_local, image.two_to_one) == (0.99, 2.0) and image.model == "ResNet-50 v1.5"
+    assert rows["language"].shared_to_local is None, "what LoadGen does not accept is not compared"
+    assert set(rows["speech-to-text"].results) == {None}
+    assert [row.task for row in multi.rows] == [task.name for task in TASKS[:3]], "the others have no multistream"
+    assert len(single.rows) == 6 and len(single.setups) == 4, "the document's set-ups are shown before they are run"
 
 
 def test_a_later_measurement_replaces_an_earlier_one() -> None:
-    measured = [a_cell("language", "single", 1, "local", value) for value in (5.0, 4.0)]
-    row = next(row for row in tables(measured)[1].rows if row.task == "Language processing")
-    assert list(row.results.values()) == ["4"]
+    measured = [a_result("language", Scenario.SINGLE, 1, "local", value) for value in (5.0, 4.0)]
+    row = next(row for row in tables(measured)[1].rows if row.task == "language")
+    assert [one.value for one in row.results if one] == [4.0]
+
+
+def test_only_runs_of_single_measurements_are_results() -> None:
+    run = Run("r1", "p1", "p", "mlperf", "n", None, RunState.SUCCEEDED, "mary", NOON, NOON, NOON, None)
+    params = {"scenario": "single", "servers": 2, "storage": "shared", "protocol": "grpc", "task": "language"}
+    found = measurement_of(RunView(run, {**params, "model": "bert@3", "official": True}, {"mlperf.valid": "true"}))
+    assert found is not None and found.is_valid and found.is_official and found.value is None
+    assert found.setup == Setup("grpc", "shared", 2) and found.model == "bert@3"
+    for wrong in ({"task": "language"}, {**params, "scenario": "nonsense"}, {**params, "servers": "many"}):
+        assert measurement_of(RunView(run, wrong)) is None

@@ -3153,6 +3153,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/mlperf": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Mlperf
+         * @description The newest result of each task, scenario and set-up (`mill perf mlperf`), as the tables of TR-4886.
+         */
+        get: operations["get_mlperf"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/models": {
         parameters: {
             query?: never;
@@ -10190,6 +10210,100 @@ export interface components {
             /** Ok */
             ok: boolean;
         };
+        /**
+         * MlperfFigure
+         * @description What the text of TR-4886 says of its figure: it shows the numbers as a picture alone.
+         */
+        MlperfFigure: {
+            /** Shared To Local */
+            shared_to_local: string;
+            /** Two To One */
+            two_to_one: string;
+        };
+        /**
+         * MlperfResult
+         * @description What LoadGen said; `run` keeps its files. `value` is in the unit of the table.
+         */
+        MlperfResult: {
+            /** At */
+            at: string;
+            /** Model */
+            model: string;
+            /** Official */
+            official: boolean;
+            /** P99 Ms */
+            p99_ms: number | null;
+            /** Quality */
+            quality: number | null;
+            /** Ready Seconds */
+            ready_seconds: number | null;
+            /** Reason */
+            reason: string;
+            /** Run */
+            run: string;
+            /** Valid */
+            valid: boolean;
+            /** Value */
+            value: number | null;
+        };
+        /**
+         * MlperfRow
+         * @description A task: results in the order of the table's set-ups, null where it was not run. `model` and `dataset` are the
+         *     document's, empty for a task of one's own.
+         */
+        MlperfRow: {
+            /** Dataset */
+            dataset: string;
+            /** Model */
+            model: string;
+            /** Results */
+            results: (components["schemas"]["MlperfResult"] | null)[];
+            /** Shared To Local */
+            shared_to_local: number | null;
+            /** Task */
+            task: string;
+            /** Title */
+            title: string;
+            /** Two To One */
+            two_to_one: number | null;
+        };
+        /**
+         * MlperfSetup
+         * @description `storage`: local, shared, or "as is" for servers that ran already.
+         */
+        MlperfSetup: {
+            /** Protocol */
+            protocol: string;
+            /** Servers */
+            servers: number;
+            /** Storage */
+            storage: string;
+        };
+        /** MlperfTable */
+        MlperfTable: {
+            document: components["schemas"]["MlperfFigure"] | null;
+            /** Higher Is Better */
+            higher_is_better: boolean;
+            /** Rows */
+            rows: components["schemas"]["MlperfRow"][];
+            scenario: components["schemas"]["Scenario"];
+            /** Setups */
+            setups: components["schemas"]["MlperfSetup"][];
+            /** Title */
+            title: string;
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * MlperfTables
+         * @description `measured`: how many results there are in all tables.
+         */
+        MlperfTables: {
+            /** Measured */
+            measured: number;
+            /** Tables */
+            tables: components["schemas"]["MlperfTable"][];
+        };
         /** Model */
         Model: {
             /** Aliases */
@@ -12463,6 +12577,11 @@ export interface components {
             /** Items */
             items: components["schemas"]["SavedView"][];
         };
+        /**
+         * Scenario
+         * @enum {string}
+         */
+        Scenario: "single" | "multi" | "offline" | "server";
         /**
          * ScheduleTimes
          * @description The next times of a schedule.
@@ -21329,6 +21448,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_mlperf: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MlperfTables"];
+                };
             };
             /** @description A problem */
             default: {

@@ -6,6 +6,7 @@ import { endpointQuery } from "../../api/endpoints";
 import { isNotFound } from "../../api/problem";
 import type { Endpoint } from "../../api/shapes";
 import { Loaded } from "../../components/Loaded";
+import { MlperfTables } from "../../components/mlperf/MlperfTables";
 import { NotFound } from "../../components/NotFound";
 import { PageHeader } from "../../components/PageHeader";
 import { Status } from "../../components/Status";
@@ -46,6 +47,7 @@ function Parts({ endpoint }: { endpoint: Endpoint }) {
       >
         {tab === "overview" && <Overview endpoint={endpoint} />}
         {tab === "traffic" && <Traffic endpoint={endpoint} />}
+        {tab === "performance" && <MlperfTables project={endpoint.project} model={endpoint.name} />}
         {tab === "try" && <TryIt endpoint={endpoint} />}
         {tab === "history" && <History endpoint={endpoint} />}
         {tab === "settings" && <Settings endpoint={endpoint} />}

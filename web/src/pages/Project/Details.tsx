@@ -6,6 +6,7 @@ import { projectQuery } from "../../api/projects";
 import { useSession } from "../../api/session";
 import type { Project } from "../../api/shapes";
 import { Loaded } from "../../components/Loaded";
+import { MlperfTables } from "../../components/mlperf/MlperfTables";
 import { NotFound } from "../../components/NotFound";
 import { PageHeader } from "../../components/PageHeader";
 import { TextLink } from "../../components/TextLink";
@@ -96,6 +97,7 @@ function Parts({ project }: { project: Project }) {
       <Tabs.List mb="md">
         <Tabs.Tab value="datasets">Datasets</Tabs.Tab>
         <Tabs.Tab value="jobs">Jobs</Tabs.Tab>
+        <Tabs.Tab value="performance">Performance</Tabs.Tab>
         <Tabs.Tab value="members">Members</Tabs.Tab>
         {project.role !== "viewer" && <Tabs.Tab value="secrets">Secrets</Tabs.Tab>}
       </Tabs.List>
@@ -104,6 +106,9 @@ function Parts({ project }: { project: Project }) {
       </Tabs.Panel>
       <Tabs.Panel value="jobs">
         <ProjectJobs project={project.name} />
+      </Tabs.Panel>
+      <Tabs.Panel value="performance">
+        <MlperfTables project={project.name} />
       </Tabs.Panel>
       <Tabs.Panel value="members">
         <Members project={project.name} mayChange={mayChange} />

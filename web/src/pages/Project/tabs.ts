@@ -1,3 +1,3 @@
-export const PROJECT_TABS = ["datasets", "jobs", "members", "secrets"] as const;
+export const PROJECT_TABS = ["datasets", "jobs", "performance", "members", "secrets"] as const;
 
 export type ProjectTab = (typeof PROJECT_TABS)[number];
