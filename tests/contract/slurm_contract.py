@@ -108,6 +108,16 @@ class SlurmContract(GangContract):
         status = finished(driver, second)
         assert isinstance(status, Exited) and (status.reason, status.problem) == (Reason.NOT_STARTED, None)
 
+    def test_a_service_is_reached_at_the_address_of_its_node(self, driver: SlurmDriver, place: Place) -> None:
+        able = driver.capabilities()
+        assert able.services and not able.routers and able.serving_problem
+        placement = place("sleep", "600")
+        assert driver.serving_host(placement) is None
+        driver.start(placement)
+        assert wait_until(lambda: driver.serving_host(placement), within=60) == "127.0.0.1", "NodeAddr of slurm.conf"
+        driver.stop(placement)
+        finished(driver, placement)
+
     def test_what_slurm_cannot_give_is_refused_in_its_words(self, driver: SlurmDriver, place: Place) -> None:
         with pytest.raises(OSError, match="Requested node configuration is not available") as refused:
             driver.start(ask_for(place("true"), gpu_hundredths=900))

@@ -100,6 +100,19 @@ class TestKubernetesDriver(GangContract):
         assert _status(driver, placement) == Reason.NOT_STARTED
         wait_until(lambda: placement.name not in kube.kubectl("get", "jobs", "-o", "name"), within=60)
 
+    def test_a_service_is_reached_at_the_address_of_its_pod(
+        self, kube: Kube, driver: KubernetesDriver, place: Place
+    ) -> None:
+        able = driver.capabilities()
+        assert able.services and not able.routers and able.serving_problem
+        placement = place("sleep", "600")
+        assert driver.serving_host(placement) is None
+        driver.start(placement)
+        host = wait_until(lambda: driver.serving_host(placement), within=120)
+        assert host in kube.kubectl("get", "pods", "-o", "wide") and host.startswith("10.244.0.")
+        driver.stop(placement)
+        finished(driver, placement)
+
     def test_more_memory_than_its_limit(self, driver: KubernetesDriver, place: Place) -> None:
         status = self.run(driver, place("sh", "-c", "exec python3 -c 'x = b\"1\" * 10**9'", memory_bytes=64 * 10**6))
         assert (status.signal, status.reason) == (signal.SIGKILL, Reason.OUT_OF_MEMORY)

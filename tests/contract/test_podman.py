@@ -111,6 +111,11 @@ class TestPodmanDriver(DriverContract):
         assert self.run(driver, placement).exit_code == 0
         assert (placement / "log").read_text().strip() == str(Path("/proc/self/ns/mnt").readlink())
 
+    def test_a_network_of_its_own_cannot_serve_and_says_what_to_do(self, opened: Opened) -> None:
+        assert opened().capabilities().services and opened().capabilities().routers
+        apart = opened(network="none").capabilities()
+        assert not apart.services and not apart.routers and "network=host" in apart.serving_problem
+
     def test_inputs_are_shown_and_cannot_be_changed(self, driver: Driver, place: Place, tmp_path: Path) -> None:
         (tmp_path / "commit").mkdir()
         (tmp_path / "commit" / "a.txt").write_text("content")

@@ -73,6 +73,11 @@ class Spec:
         """What is started: the job's command, or what starts its processes."""
         return mpi.command(self.asked)
 
+    @property
+    def unheard_seconds(self) -> float:
+        """How long its command may run on while nobody hears of it; of a service a second copy does no harm."""
+        return 0.0 if self.asked.service is not None else self.valid_seconds
+
     def write(self, placement: Path) -> None:
         """Write atomically, readable by this account only: it holds a token.
 

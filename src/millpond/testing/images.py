@@ -33,6 +33,22 @@ def copy_python(root: Path) -> Path:
     return python
 
 
+def copy_packages(root: Path, names: Iterable[str]) -> None:
+    """Copy packages of this Python, to where the one of `copy_python` finds them, with the libraries they load.
+
+    Each is the name of a folder or file beside other packages, or a pattern of them.
+    """
+    source, target = Path(sysconfig.get_path("purelib")), f"{root}{sysconfig.get_path('stdlib')}/site-packages"
+    found = [path for name in names for path in source.glob(name)]
+    for path in found:
+        if path.is_dir():
+            shutil.copytree(path, f"{target}/{path.name}", ignore=shutil.ignore_patterns("__pycache__", "tests"))
+        else:
+            shutil.copy2(path, f"{target}/{path.name}")
+    libraries = [file for path in found if path.is_dir() for file in path.rglob("*.so*")]
+    _copy(root, set(), loading=libraries)
+
+
 def _copy(root: Path, programs: set[Path], loading: Iterable[Path] = ()) -> None:
     for path in programs | _libraries([*programs, *loading]):
         target = Path(f"{root}{path}")

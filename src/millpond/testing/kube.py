@@ -8,12 +8,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from millpond.testing.images import copy_programs, copy_python
+from millpond.testing.images import copy_packages, copy_programs, copy_python
 
 FOLDER = "MILL_TEST_KUBE"
 IMAGE = "localhost/mill-python:1"
@@ -38,6 +38,18 @@ class Kube:
     def kubectl(self, *arguments: str, stdin: str | None = None) -> str:
         command: list[str | Path] = [self.folder / "bin" / "kubectl", "--kubeconfig", self.kubeconfig, *arguments]
         return subprocess.run(command, check=True, capture_output=True, text=True, input=stdin).stdout
+
+    @property
+    def network(self) -> Path:
+        """The network namespace of its node and pods, which the machine around it does not reach."""
+        return Path("/proc") / (self.state / "pids" / "kubelet.pid").read_text().split()[0] / "ns" / "net"
+
+    def make_image(self, name: str, packages: Iterable[str]) -> None:
+        """Give the node one more image with Python, and these packages (see `copy_packages`)."""
+        image = self.state / "more.tar"
+        _make_image(self.folder, image, name, packages)
+        subprocess.run([self.state / "ctr", "images", "import", image], check=True, capture_output=True)
+        image.unlink()
 
     @contextmanager
     def exposing(self, port: int) -> Iterator[str]:
@@ -106,13 +118,14 @@ def _prepared() -> tuple[Path, Path]:
     return folder, image
 
 
-def _make_image(folder: Path, image: Path) -> None:
+def _make_image(folder: Path, image: Path, name: str = IMAGE, packages: Iterable[str] = ()) -> None:
     """This Python, a shell and a few programs, with the libraries they load: seconds, where a distribution takes a
     minute."""
     with tempfile.TemporaryDirectory(dir=image.parent) as root:
         links = {"python3": copy_python(Path(root)), **copy_programs(Path(root))}
+        copy_packages(Path(root), packages)
         arguments = [word for name, path in links.items() for word in ("--link", f"{path}=usr/local/bin/{name}")]
         arguments += ["--link", f"{links['sh']}=bin/sh", "--env", "PATH=/usr/local/bin:/usr/bin:/bin", "--dir", "tmp"]
         part = image.with_suffix(".part")
-        subprocess.run([folder / "mkimage", "--root", root, *arguments, IMAGE, part], check=True, capture_output=True)
+        subprocess.run([folder / "mkimage", "--root", root, *arguments, name, part], check=True, capture_output=True)
         part.replace(image)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from millpond.testing.images import copy_programs, copy_python
+from millpond.testing.images import copy_packages, copy_programs, copy_python
 
 WITH_PYTHON = "localhost/mill-python:1"
 WITHOUT_PYTHON = "localhost/mill-plain:1"
@@ -23,6 +23,11 @@ class TestPodman:
     __test__ = False
 
     arguments: tuple[str, ...]
+
+    def make_image(self, name: str, packages: Iterable[str]) -> None:
+        """One more with Python, and these packages (see `copy_packages`)."""
+        with tempfile.TemporaryDirectory(prefix="millpond-image-") as directory:
+            _import(self, Path(directory) / "root", name, python=True, packages=packages)
 
     def run(self, *command: str, stdin: bytes | None = None) -> str:
         done = subprocess.run(["podman", *self.arguments, *command], input=stdin, capture_output=True, check=False)
@@ -52,11 +57,12 @@ def a_podman() -> Iterator[TestPodman]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _import(podman: TestPodman, root: Path, name: str, *, python: bool) -> None:
+def _import(podman: TestPodman, root: Path, name: str, *, python: bool, packages: Iterable[str] = ()) -> None:
     root.mkdir()
     links = dict(copy_programs(root))
     if python:
         links["python3"] = copy_python(root)
+    copy_packages(root, packages)
     for directory in ("bin", "tmp", "proc", "sys", "dev", "etc", "data"):
         (root / directory).mkdir(exist_ok=True)
     (root / "etc" / "passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")

@@ -14,7 +14,8 @@ import millpond.serve
 # The name it has there: the package imports itself by relative names alone.
 PACKAGE = "millpond_serve"
 # What the program itself needs, and each kind of model.
-_ALWAYS = ("numpy", "httptools", "uvloop", "orjson", "grpcio", "tritonclient")
+# The last two are those of tritonclient's gRPC part.
+_ALWAYS = ("numpy", "httptools", "uvloop", "orjson", "grpcio", "tritonclient", "protobuf", "packaging")
 _BACKENDS: Mapping[str, tuple[str, ...]] = {
     "onnxruntime": ("onnxruntime",),
     "pytorch": ("torch",),

@@ -30,6 +30,7 @@ from millpond.wire.observed import NodeFacts
 LOOK_SECONDS = 1.0
 NODES_SECONDS = 15.0
 
+_NO_ROUTERS = "Kubernetes starts pods under addresses of its own choice, where no client would find a router."
 _SELECTOR = ",".join(f"{key}={value}" for key, value in MANAGED.items())
 
 
@@ -62,6 +63,8 @@ class KubernetesDriver:
             default_image=self._options.image,
             limits_enforced=True,
             gangs=True,
+            services=True,
+            serving_problem=_NO_ROUTERS,
             gpu_fractions="none",  # a pod gets whole devices
             shared_trust=False,
             queues=True,
@@ -152,6 +155,13 @@ class KubernetesDriver:
         self._delete(watched.spec)
         with self._lock:
             self._watched.pop(directory.name, None)
+
+    def serving_host(self, directory: Path) -> str | None:
+        """The address of its pod, by the last look."""
+        watched = self._watch(directory)
+        pods = watched.found.pods if watched is not None and watched.found is not None else ()
+        living = [pod for pod in pods if not explain.is_over(pod)]
+        return (living[-1].get("status") or {}).get("podIP") if living else None
 
     async def far_end(self, directory: Path, rank: int = 0) -> PodStream:
         """A program in the container of the pod, beside the keeper."""

@@ -93,7 +93,7 @@ def _lost(one: WatchedPods, now: float) -> str | None:
         # Deleted by somebody, perhaps while its node is away: a keeper that still sees this directory ends the
         # command now, and one that does not ends it when its validity is over.
         records.ask_to_stop(one.directory)
-        patience = one.spec.valid_seconds + one.spec.grace_seconds + MARGIN_SECONDS
+        patience = one.spec.unheard_seconds + one.spec.grace_seconds + MARGIN_SECONDS
     return explain.why_lost(pods) if silence > patience else None
 
 

@@ -53,6 +53,10 @@ log = logging.getLogger(__name__)
 # What the keeper runs in place of the job's command.
 LAUNCH = "launch.json"
 LOOK_SECONDS = 1.0
+_NOT_REACHED = (
+    "Containers of this Podman have a network of their own, where nobody reaches them: start its agent with "
+    "--option network=host."
+)
 
 
 class PodmanDriver:
@@ -83,8 +87,8 @@ class PodmanDriver:
         plain, reached = self._plain.capabilities(), self._options.network == "host"
         # Ranks would each need a container of their own: none are started, and never outside of one. Processes of MPI
         # are all in one.
-        found = replace(plain, containers=True, default_image=self._options.image, ports=reached)
-        return replace(found, gangs=False, services=False)
+        found = replace(plain, containers=True, default_image=self._options.image, ports=reached, gangs=False)
+        return found if reached else replace(found, services=False, routers=False, serving_problem=_NOT_REACHED)
 
     def nodes(self) -> Sequence[NodeFacts]:
         return self._plain.nodes()

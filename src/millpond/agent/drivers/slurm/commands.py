@@ -143,6 +143,11 @@ class Commands:
         """A line for each node and partition; see `parse_nodes`."""
         return _run("sinfo", "-h", "-N", "-o", _NODES).splitlines()
 
+    def addresses(self) -> dict[str, str]:
+        """Where each node is reached: its address in the configuration of Slurm, or else its name."""
+        pairs = (line.strip().partition("|") for line in _run("sinfo", "-h", "-N", "-o", "%N|%o").splitlines())
+        return {name: address or name for name, _, address in pairs}
+
     def config(self) -> dict[str, str]:
         pairs = (line.partition("=") for line in _run("scontrol", "show", "config").splitlines())
         return {key.strip(): value.strip() for key, found, value in pairs if found}

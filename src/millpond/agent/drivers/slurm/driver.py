@@ -41,6 +41,7 @@ from millpond.wire.observed import NodeFacts
 RECORD = "slurm.json"
 # How long beyond its grace a job may take to end before Slurm is asked to kill it.
 PATIENCE_SECONDS = 15.0
+_NO_ROUTERS = "Slurm starts jobs on nodes of its own choice, where no client would find a router."
 
 
 class SlurmDriver:
@@ -61,6 +62,7 @@ class SlurmDriver:
         self._config: dict[str, str] = {}
         self._nodes: list[NodeFacts] = []
         self._default: str | None = None
+        self._addresses: dict[str, str] = {}
         self._watched: dict[str, WatchedJob] = {}
         # Between the agent's loop, which asks for `status`, and the threads that speak with Slurm.
         self._lock = threading.Lock()
@@ -80,6 +82,8 @@ class SlurmDriver:
         return Capabilities(
             gangs=True,
             mpi=True,
+            services=True,
+            serving_problem=_NO_ROUTERS,
             limits_enforced=enforced,
             gpu_fractions="none",
             shared_trust=shared,
@@ -98,6 +102,8 @@ class SlurmDriver:
             self._config = self._commands.config()
         lines = self._commands.nodes()
         self._nodes, self._default = parse_nodes(lines, self._options.partition), default_partition(lines)
+        if {node.name for node in self._nodes} - self._addresses.keys():
+            self._addresses = self._commands.addresses()
         found = {job.name: job for job in self._commands.jobs()}
         with self._lock:
             watched = dict(self._watched)
@@ -151,6 +157,12 @@ class SlurmDriver:
         """Slurm forgets its jobs by itself."""
         with self._lock:
             self._watched.pop(job_name(directory.name), None)
+
+    def serving_host(self, directory: Path) -> str | None:
+        """The address of the node, once Slurm has told where the job is."""
+        watched = self._watch(directory)
+        node = watched.job.nodes if watched is not None and watched.job is not None else ""
+        return self._addresses.get(node, node) or None
 
     async def far_end(self, directory: Path, rank: int = 0) -> ProgramStream:
         """A step of the job, on the node where its keeper is; Slurm ends it with the job."""

@@ -133,7 +133,7 @@ def _without_a_word(directory: Path, watched: WatchedJob, now: float) -> Status:
     job, spec = watched.job, read_spec(directory)
     if (job is None or job.state in _SILENT) and spec is not None and watched.ended is not None:
         records.ask_to_stop(directory)
-        if now < watched.ended + spec.valid_seconds + spec.grace_seconds + MARGIN_SECONDS:
+        if now < watched.ended + spec.unheard_seconds + spec.grace_seconds + MARGIN_SECONDS:
             return Running(started_at)
     if job is None:
         return Lost("Slurm no longer knows the job, and its keeper left no exit status.", started_at)
