@@ -31,6 +31,9 @@ from millpond.wire.workspaces import DesiredWorkspace, WorkspaceSeen
 
 log = logging.getLogger(__name__)
 
+# What cannot be removed yet is tried again after so long.
+LEFTOVER_SECONDS = 5.0
+
 
 def _no_lake(*_: object) -> None:
     raise MillError("This agent reads no commits.")
@@ -161,12 +164,18 @@ class Workspaces:
             log.warning("cannot look after workspaces: volume=%s %s", volume_id, error)
             left = []
         self._tidy.add(volume_id)
-        for path in left:
-            log.info("removing what was left of a workspace: %s", path)
-            try:
-                await in_thread(partial(remove_made, path, self._nursery))
-            except (MillError, OSError) as error:
-                log.warning("cannot remove %s: %s", path, error)
+        while left:
+            left = [path for path in left if not await self._removed(path)]
+            await asyncio.sleep(LEFTOVER_SECONDS if left else 0)
+
+    async def _removed(self, path: Path) -> bool:
+        """False while somebody has something of it open, or processes of an agent that was killed still end."""
+        log.info("removing what was left of a workspace: %s", path)
+        try:
+            return await in_thread(partial(remove_made, path, self._nursery))
+        except (MillError, OSError) as error:
+            log.warning("cannot remove %s: %s", path, error)
+            return False
 
 
 def _look_after(volume: CacheVolume) -> list[Path]:
