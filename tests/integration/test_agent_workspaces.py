@@ -21,7 +21,9 @@ from millpond.agent.isolation import Accounts, Isolation, detect
 from millpond.agent.kept_outputs import CommittedOutputs
 from millpond.agent.workspaces import WorkspaceLake
 from millpond.errors import Conflict, StoreUnavailable
+from millpond.lake.pages import Row
 from millpond.lake.push import PushOptions, push_directory
+from millpond.lake.reader import TreeReader
 from millpond.testing.agents import FakeServer, a_placement, a_workspace
 from millpond.testing.lake import DirectLake
 from millpond.volumes.volume import CacheVolume, CommitPlace, adopt
@@ -75,7 +77,7 @@ class Site:
             fetch_code=lambda desired, directory: None,
             checkpoints=Checkpoints(lambda desired, directory: None, lambda spec, directory: None, lambda spec: False),
             isolation=self.isolation,
-            workspace_lake=WorkspaceLake(self._fetch, self._keep),
+            workspace_lake=WorkspaceLake(self._fetch, self._keep, self._rows),
         )
         stop = asyncio.Event()
         running = asyncio.create_task(Agent(self.state, tools).run(stop))
@@ -105,6 +107,11 @@ class Site:
 
     def _fetch(self, desired: DesiredWorkspace, source: DesiredSource, directory: Path) -> None:
         (directory / "fetched").write_bytes(source.commit_id.encode())
+
+    def _rows(self, desired: DesiredWorkspace, source: DesiredSource) -> Iterator[list[Row]]:
+        reader = TreeReader(self.lake, source.tree)
+        for leaf in reader.leaves() if source.tree else ():
+            yield list(reader.leaf(leaf.id).rows())
 
     def _keep(
         self, desired: DesiredWorkspace, snapshot: DesiredSnapshot, tree: Path, stat_cache: Path, record: Path
@@ -228,6 +235,41 @@ def test_only_what_changed_is_read_to_keep_a_snapshot(apart: Site, monkeypatch: 
             (apart.tree() / "three").write_bytes(b"changed")
             await apart.snapshot(wanted, 2, "kept")
             assert apart.kept == [(1, 3), (2, 1)]
+
+    run(apart, scenario)
+
+
+@pytest.mark.parametrize("how", ["reflink", "overlay"])
+def test_the_first_kept_snapshot_reads_only_what_differs_from_the_commit(
+    apart: Site, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("millpond.lake.statcache.RACY_NANOSECONDS", -(10**12))
+
+    async def scenario() -> None:
+        tree = push_directory(apart.volume.commit(PLACE), apart.lake).tree.root
+        apart.lake.accept(tree)
+        source = CACHED.model_copy(update={"tree": tree})
+        wanted = a_workspace(how=how, source=source, account=ACCOUNT)
+        async with apart.agent():
+            await apart.ready(wanted)
+            (apart.tree() / "three").write_bytes(b"changed")
+            (apart.tree() / "a").rename(apart.tree() / "b")
+            await apart.snapshot(wanted, 1, "kept")
+            assert apart.kept == [(1, 3)], "names are a part of what is known"
+            (apart.tree() / "b").rename(apart.tree() / "a")
+            apart.kept.clear()
+            plain = a_workspace("w2", how=how, source=source, account=ACCOUNT)
+            await apart.ready(plain)
+            (apart.tree("w2") / "three").write_bytes(b"changed")
+            await apart.snapshot(plain, 1, "kept")
+            assert apart.kept == [(1, 1)]
+            clone = DesiredSource(kind="snapshot", workspace_id="w2", number=1)
+            third = a_workspace("w3", how="overlay", source=clone, account=ACCOUNT)
+            seen = await apart.ready(third)
+            await apart.snapshot(third, 1, "kept")
+            assert apart.read("w3")["three"] == b"changed"
+            # Its layers, and subvolumes, have the same inodes.
+            assert apart.kept[1][1] <= (1 if how == "overlay" or seen.how == "subvolume" else 3)
 
     run(apart, scenario)
 

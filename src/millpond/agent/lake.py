@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from millpond.client.http import Api
 from millpond.client.job_commits import JobBranch, commit_directory, head_of
 from millpond.client.transfer import ApiDownloader
 from millpond.lake.fetch import fetch_tree
+from millpond.lake.pages import Row
+from millpond.lake.reader import TreeReader
 from millpond.lake.store_retry import Waiting
 from millpond.model.names import CHECKPOINT_DATASET, CODE_DATASET, OUTPUT_DATASET, WORKSPACE_DATASET
 from millpond.volumes.workspaces.identities import identified
@@ -70,6 +73,18 @@ def fetch_source(server: str, desired: DesiredWorkspace, source: DesiredSource, 
         ApiDownloader(api, project, source.dataset, source.commit_id) as reader,
     ):
         fetch_tree(reader, source.tree, directory)
+
+
+def read_rows(server: str, desired: DesiredWorkspace, source: DesiredSource) -> Iterator[Sequence[Row]]:
+    """The entries of the commit that a workspace began with, page by page in the order of their paths."""
+    project = source.project or desired.project
+    with (
+        Api(server, desired.token, patience=PATIENCE_SECONDS) as api,
+        ApiDownloader(api, project, source.dataset, source.commit_id) as pages,
+    ):
+        reader = TreeReader(pages, source.tree)
+        for leaf in reader.leaves():
+            yield list(reader.leaf(leaf.id).rows())
 
 
 def keep_snapshot(

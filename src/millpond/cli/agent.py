@@ -32,6 +32,7 @@ from millpond.agent.lake import (
     fetch_source,
     keep_snapshot,
     open_source,
+    read_rows,
     restore_checkpoint,
     save_checkpoint,
     save_outputs,
@@ -216,7 +217,9 @@ async def _serve(
         run_trial=partial(run_trial, api),
         probe_stores=partial(probe_stores, api),
         isolation=isolation,
-        workspace_lake=WorkspaceLake(partial(fetch_source, server), partial(keep_snapshot, server)),
+        workspace_lake=WorkspaceLake(
+            partial(fetch_source, server), partial(keep_snapshot, server), partial(read_rows, server)
+        ),
         open_tunnel=partial(open_tunnel, server, token),
         listen=listen,
         serving_address=serving_address,

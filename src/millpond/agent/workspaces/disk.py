@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from millpond.errors import DiskFull
+from millpond.lake.pages import Row
 from millpond.model.quantity import format_bytes
 from millpond.volumes.volume import CommitPlace
 from millpond.volumes.workspaces.create import (
@@ -19,6 +20,7 @@ from millpond.volumes.workspaces.create import (
     mount_workspace,
     set_size,
 )
+from millpond.volumes.workspaces.first_keep import remember_origin
 from millpond.volumes.workspaces.layout import (
     SnapshotDocument,
     WorkspaceDocument,
@@ -38,6 +40,8 @@ FetchSource = Callable[[DesiredWorkspace, DesiredSource, Path], None]
 # Commits a directory as the newest kept snapshot of a workspace: what to call it, what remembers unchanged files, and
 # the record of what its files were. The commit's id.
 KeepSnapshot = Callable[[DesiredWorkspace, DesiredSnapshot, Path, Path, Path], str]
+# The entries of the commit of a source, page by page in the order of their paths.
+ReadRows = Callable[[DesiredWorkspace, DesiredSource], Iterator[Sequence[Row]]]
 # Raises if the work is no longer wanted, or the server's word no longer holds.
 StillWanted = Callable[[], None]
 
@@ -49,6 +53,7 @@ class WorkspaceDisk:
     tools: TreeTools
     folder: WorkspaceFolder
     fetch: FetchSource
+    rows: ReadRows
     freeze: Callable[[Path], AbstractContextManager[Stillness]]
     wanted: StillWanted
 
@@ -100,6 +105,8 @@ class WorkspaceDisk:
 
     def keep(self, desired: DesiredWorkspace, wanted: DesiredSnapshot, keep: KeepSnapshot) -> SnapshotDocument:
         """Commit a near snapshot, once; what has not changed since the one before it is not read."""
+        if desired.source.kind == "commit":
+            remember_origin(self.folder, self.rows(desired, desired.source))
         with SnapshotView(self.folder, wanted.number) as tree:
             record = self.folder.identities(wanted.number)
             commit = keep(desired, wanted, tree, self.folder.kept_stat, record)

@@ -15,7 +15,7 @@ from millpond.agent.isolation import Isolation
 from millpond.agent.keeper.clock import boot_time
 from millpond.agent.threads import in_thread
 from millpond.agent.volumes import Volumes
-from millpond.agent.workspaces.disk import FetchSource, KeepSnapshot, WorkspaceDisk
+from millpond.agent.workspaces.disk import FetchSource, KeepSnapshot, ReadRows, WorkspaceDisk
 from millpond.agent.workspaces.freezing import frozen, thaw_all
 from millpond.agent.workspaces.work import WorkspaceCancelled, WorkspaceWork
 from millpond.errors import MillError, ServerUnreachable
@@ -49,6 +49,8 @@ class WorkspaceLake:
 
     fetch: FetchSource = _no_lake
     keep: KeepSnapshot = _keeps_nothing
+    # Nothing: then the first kept snapshot is read whole.
+    rows: ReadRows = lambda desired, source: iter(())
 
 
 class Workspaces:
@@ -127,6 +129,7 @@ class Workspaces:
             tools,
             WorkspaceFolder(volume, wanted.project_id, wanted.id),
             self._lake.fetch,
+            self._lake.rows,
             partial(frozen, self._placements, in_use=wanted.in_use),
             partial(self._check_wanted, work.cancelled, work),
         )

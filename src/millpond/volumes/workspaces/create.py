@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -107,6 +108,8 @@ def _create(
     files, size = made.done.files or wanted.files, made.done.size or wanted.bytes
     document = replace(described(about, made), size_bytes=wanted.size_bytes, files=files, bytes=size)
     enforce_size(making / "tree", document)
+    if made.how in ("subvolume", "overlay") and origin.kept_stat is not None and origin.kept_stat.exists():
+        shutil.copyfile(origin.kept_stat, making / origin.kept_stat.name)
     (making / "snapshots").mkdir(mode=0o700)
     write_workspace(making / "workspace.json", document)
     if tools.uid is not None:

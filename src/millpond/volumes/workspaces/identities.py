@@ -32,7 +32,10 @@ class IdentityWriter:
     def __call__(self, directory: bytes, names: Sequence[bytes], numbers: bytes) -> None:
         send(self._file, (self._moment, directory, list(names), numbers))
 
-    def close(self) -> None:
+    def __enter__(self) -> IdentityWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
 
@@ -42,7 +45,7 @@ def identified(path: Path, batches: Iterator[Batch]) -> Iterator[Batch]:
     A file that was changed so shortly before the snapshot that another change need not show gets numbers that nothing
     else has: it is read again next time.
     """
-    known = _read(path)
+    known = read_identities(path)
     current = next(known, None)
     unlike = count(1)
     for batch in batches:
@@ -62,7 +65,7 @@ def _unlike(moment: int, number: int) -> bytes:
     return moment.to_bytes(8, "little") + number.to_bytes(8, "little") + bytes(NUMBERS_SIZE - 16)
 
 
-def _read(path: Path) -> Iterator[tuple[bytes, bytes, int]]:
+def read_identities(path: Path) -> Iterator[tuple[bytes, bytes, int]]:
     """Paths with numbers and the moment of the snapshot; nothing of a record that is missing or damaged."""
     with suppress(FileNotFoundError), open(path, "rb") as file:
         if file.read(len(_MAGIC)) != _MAGIC:

@@ -125,6 +125,11 @@ class WorkspaceFolder:
         """What the files of the last kept snapshot held (lake/statcache), by what they were in the tree."""
         return self.path / "kept.stat"
 
+    @property
+    def made_files(self) -> Path:
+        """What the files of the tree were when it appeared (`identities`), if it began with a commit."""
+        return self.path / "made.files"
+
     def snapshot(self, number: int) -> Path:
         return self.snapshots / str(number)
 

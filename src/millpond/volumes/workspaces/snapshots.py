@@ -86,11 +86,8 @@ def _copy(tools: TreeTools, folder: WorkspaceFolder, number: int, making: Path) 
     origin = of_workspace(folder)
     assert origin.path is not None
     making.mkdir()
-    record = IdentityWriter(folder.identities(number))
-    try:
+    with IdentityWriter(folder.identities(number)) as record:
         return copy_files(tools, origin, origin.path, making, "reflink", record)
-    finally:
-        record.close()
 
 
 class SnapshotView:

@@ -60,6 +60,8 @@ class Task(NamedTuple):
     plain_modes: bool = False
     # Attributes and special files go along: those of an upper layer mean something.
     whole: bool = False
+    # The numbers that are told are those of what was made, not of the source.
+    made_numbers: bool = False
 
 
 class Done(NamedTuple):
@@ -173,13 +175,14 @@ class _Making:
                 if self._task.whole:
                     copy_attributes(source, made)
                 self._finish(made, found)
+                told = os.fstat(made) if self._task.made_numbers else found
             finally:
                 os.close(made)
         finally:
             os.close(source)
         self._files += 1
         self._bytes += found.st_size
-        return NO_NUMBERS if is_torn else numbers_of(found)
+        return NO_NUMBERS if is_torn else numbers_of(told)
 
     def _content(self, source: int, made: int, found: os.stat_result) -> bool:
         """True if the file has changed while it was copied, and did so again."""
@@ -227,6 +230,8 @@ class _Making:
         times = (found.st_atime_ns, found.st_mtime_ns)
         os.utime(name, ns=times, dir_fd=self._there, follow_symlinks=False)
         self._files += 1
+        if self._task.made_numbers:
+            found = os.stat(name, dir_fd=self._there, follow_symlinks=False)
         return numbers_of(found)
 
     def _mode(self, found: os.stat_result) -> int:
@@ -265,11 +270,18 @@ class _Counting:
             with suppress(FileNotFoundError):
                 found, mine, others = one(name)
                 files, unique, shared, size = files + 1, unique + mine, shared + others, size + found
-        return Done(files, size, unique=unique, shared=shared)
+        numbers = b"".join(map(self._numbers, names)) if self._task.made_numbers else b""
+        return Done(files, size, unique=unique, shared=shared, numbers=numbers)
+
+    def _numbers(self, name: bytes) -> bytes:
+        try:
+            return numbers_of(os.stat(name, dir_fd=self._here, follow_symlinks=False))
+        except FileNotFoundError:
+            return NO_NUMBERS
 
     def _give(self, name: bytes) -> tuple[int, int, int]:
-        uid = -1 if self._task.uid is None else self._task.uid
-        os.chown(name, uid, uid, dir_fd=self._here, follow_symlinks=False)
+        if self._task.uid is not None:
+            os.chown(name, self._task.uid, self._task.uid, dir_fd=self._here, follow_symlinks=False)
         return 0, 0, 0
 
     def _remove(self, name: bytes) -> tuple[int, int, int]:

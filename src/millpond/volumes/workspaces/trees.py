@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from millpond.errors import NotFound
 from millpond.lake.nursery import Nursery
 from millpond.volumes.volume import CacheVolume, CommitPlace
 from millpond.volumes.workspaces import btrfs
-from millpond.volumes.workspaces.layout import WorkspaceDocument, WorkspaceFolder, read_snapshot, read_workspace
+from millpond.volumes.workspaces.identities import IdentityWriter
+from millpond.volumes.workspaces.layout import VIEWS, WorkspaceDocument, WorkspaceFolder, read_snapshot, read_workspace
 from millpond.volumes.workspaces.overlay import (
     MOST_LAYERS,
     commit_layers,
@@ -62,6 +64,8 @@ class Origin:
     fetch: FetchCommit | None = None
     # The layer that it would be for others.
     as_layer: str = ""
+    # What is remembered of its files; the inodes of a subvolume's clone, and of layers, are the same.
+    kept_stat: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,7 @@ def of_snapshot(folder: WorkspaceFolder, number: int) -> Origin:
         is_overlay=bool(found.layers),
         is_subvolume=found.is_subvolume,
         as_layer=layer,
+        kept_stat=folder.kept_stat,
     )
 
 
@@ -114,6 +119,7 @@ def of_workspace(folder: WorkspaceFolder) -> Origin:
         is_overlay=found.is_overlay,
         is_subvolume=found.is_subvolume,
         is_live=True,
+        kept_stat=folder.kept_stat,
     )
 
 
@@ -167,13 +173,15 @@ def copy_files(
         uid=tools.uid if from_commit else None,
         plain_modes=from_commit,
         whole=not from_commit,
+        made_numbers=from_commit,
     )
     return work_on_tree(source, target, task, tools.nursery, progress=tools.progress, noted=noted)
 
 
 def _copied(tools: TreeTools, making: Path, source: Path, origin: Origin, how: str) -> MadeTree:
     new_tree(tools, making / "tree")
-    done = copy_files(tools, origin, source, making / "tree", how)
+    with _noting(making, wanted=origin.commit is not None) as noted:
+        done = copy_files(tools, origin, source, making / "tree", how, noted)
     really, reason = how, ""
     if how != "copy":
         really = "copy" if done.copied else "reflink"
@@ -185,9 +193,10 @@ def _fetched(tools: TreeTools, making: Path, fetch: FetchCommit) -> MadeTree:
     new_tree(tools, making / "tree")
     fetch(making / "tree")
     give(making / "tree", tools.uid, 0o755)
-    if tools.uid is not None:
-        work_on_tree(making / "tree", None, Task("give", uid=tools.uid), tools.nursery)
-    return MadeTree("fill", is_subvolume=tools.subvolumes)
+    with _noting(making, wanted=True) as noted:
+        task = Task("give", uid=tools.uid, made_numbers=True)
+        done = work_on_tree(making / "tree", None, task, tools.nursery, noted=noted)
+    return MadeTree("fill", is_subvolume=tools.subvolumes, done=done)
 
 
 def _over(tools: TreeTools, folder: WorkspaceFolder, making: Path, origin: Origin) -> MadeTree:
@@ -223,8 +232,18 @@ def _merged(tools: TreeTools, folder: WorkspaceFolder, making: Path, origin: Ori
     return replace(made, reason="it no longer has the layers of the snapshot")
 
 
+@contextmanager
+def _noting(making: Path, *, wanted: bool) -> Iterator[Noted | None]:
+    """Keep what the files of a new tree are, where their content is known from a commit."""
+    if not wanted:
+        yield None
+        return
+    with IdentityWriter(making / "made.files") as writer:
+        yield writer
+
+
 class MergedView:
-    """What an overlay holds, mounted to be read at `place`, a new directory, while the block lasts."""
+    """What an overlay holds, mounted to be read at `place`, while the block lasts."""
 
     def __init__(self, folder: WorkspaceFolder, origin: Origin, place: Path) -> None:
         assert origin.path is not None
@@ -237,6 +256,16 @@ class MergedView:
         return self._place
 
     def __exit__(self, *_: object) -> None:
+        unmount(self._place)
+
+
+class LayersView(MergedView):
+    """The same without its uppermost layer: what the workspace began with."""
+
+    def __init__(self, folder: WorkspaceFolder, layers: Sequence[str], beside: Path) -> None:
+        self._lowers = [layer_path(folder, layer) for layer in layers]
+        self._place = beside / VIEWS / "began"
+        self._place.parent.mkdir(mode=0o700, exist_ok=True)
         unmount(self._place)
 
 

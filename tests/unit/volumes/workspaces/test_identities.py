@@ -21,9 +21,8 @@ def copied(tree: Path, number: int) -> PushOptions:
     """Copy the tree with a record; how the copy is pushed."""
     copy, record = tree.parent / f"copy{number}", tree.parent / f"{number}.files"
     copy.mkdir()
-    writer = IdentityWriter(record)
-    work_on_tree(tree, copy, Task("copy"), Nursery(), noted=writer)
-    writer.close()
+    with IdentityWriter(record) as writer:
+        work_on_tree(tree, copy, Task("copy"), Nursery(), noted=writer)
     return PushOptions(stat_cache=tree.parent / "stat", identify=lambda batches: identified(record, batches))
 
 
