@@ -53,6 +53,24 @@ export const trafficQuery = (place: EndpointPlace, since: number) =>
     refetchInterval: 10_000,
   });
 
+/** What the schedule of its drift found; soon again while a comparison runs. */
+export const driftQuery = (place: EndpointPlace) =>
+  queryOptions({
+    queryKey: ["endpoints", "drift", place],
+    queryFn: () =>
+      take(api.GET("/api/v1/projects/{project}/endpoints/{endpoint}/drift", { params: { path: place } })),
+    refetchInterval: ({ state }) => (state.data?.pending?.state === "running" ? 2_000 : 30_000),
+  });
+
+/** Compare the requests up to now with the reference. */
+export function useMeasureDrift(place: EndpointPlace) {
+  return useMutation({
+    mutationFn: () =>
+      take(api.POST("/api/v1/projects/{project}/endpoints/{endpoint}/drift", { params: { path: place } })),
+    onSuccess: refresh,
+  });
+}
+
 export function useCreateEndpoint(project: string) {
   return useMutation({
     mutationFn: (spec: EndpointSpec) =>

@@ -43,6 +43,7 @@ export type Job = Schemas["Job"];
 export type JobSpec = Schemas["JobSpec-Output"];
 /** What is left out is the server's default. */
 export type Endpoint = Schemas["Endpoint"];
+export type EndpointDrift = Schemas["EndpointDrift"];
 export type EndpointMetrics = Schemas["EndpointMetrics"];
 export type EndpointReplica = Schemas["EndpointReplica"];
 export type EndpointRevision = Schemas["EndpointRevision"];

@@ -14,6 +14,7 @@ import { TabBar } from "../../components/TabBar";
 import { TextLink } from "../../components/TextLink";
 import { Time } from "../../components/Time";
 import { useTopic } from "../../hooks/useLive";
+import { Drift } from "./parts/Drift";
 import { EndpointActions } from "./parts/EndpointActions";
 import { History } from "./parts/History";
 import { Overview } from "./parts/Overview";
@@ -23,6 +24,8 @@ import { TryIt } from "./parts/TryIt";
 import { ENDPOINT_TAB_LABELS, ENDPOINT_TABS } from "./tabs";
 
 const route = getRouteApi("/in/projects/$project/endpoints/$endpoint");
+/** Alerts that are spelled out at the top of the page. */
+const TOLD = 3;
 
 export function EndpointDetails() {
   const place = route.useParams();
@@ -47,6 +50,7 @@ function Parts({ endpoint }: { endpoint: Endpoint }) {
       >
         {tab === "overview" && <Overview endpoint={endpoint} />}
         {tab === "traffic" && <Traffic endpoint={endpoint} />}
+        {tab === "drift" && <Drift endpoint={endpoint} />}
         {tab === "performance" && <MlperfTables project={endpoint.project} model={endpoint.name} />}
         {tab === "try" && <TryIt endpoint={endpoint} />}
         {tab === "history" && <History endpoint={endpoint} />}
@@ -87,17 +91,54 @@ function Header({ endpoint }: { endpoint: Endpoint }) {
 
 /** Why it is in this state; loud only where something is wrong. */
 function Reasons({ endpoint }: { endpoint: Endpoint }) {
+  const isWrong = endpoint.state === "failing" || endpoint.state === "degraded";
+  const reasons = endpoint.reasons.filter((reason) => !endpoint.drift_alerts.includes(reason));
   // What failed for good says more than the reasons that it was made of.
-  const told = endpoint.failure ? [endpoint.reasons[0], endpoint.failure] : endpoint.reasons;
-  const lines = told.map((reason) => (
+  const told = endpoint.failure ? [...reasons.slice(0, 1), endpoint.failure] : reasons;
+  return (
+    <>
+      <Lines lines={told} isWrong={isWrong} />
+      {endpoint.drift_alerts.length > 0 && <DriftBanner endpoint={endpoint} />}
+    </>
+  );
+}
+
+function Lines({ lines, isWrong }: { lines: string[]; isWrong: boolean }) {
+  const said = lines.map((reason) => (
     <Text key={reason} size="sm" style={{ overflowWrap: "anywhere" }}>
       {reason}
     </Text>
   ));
-  if (endpoint.state !== "failing" && endpoint.state !== "degraded") return <>{lines}</>;
+  if (!isWrong) return <>{said}</>;
   return (
     <Alert color="orange" p="xs">
-      {lines}
+      {said}
+    </Alert>
+  );
+}
+
+/** What its requests have too much of, and where to look. */
+function DriftBanner({ endpoint }: { endpoint: Endpoint }) {
+  const { project, name, drift_alerts: alerts } = endpoint;
+  const more = alerts.length - TOLD;
+  return (
+    <Alert color="orange" p="xs" title="Requests have moved away from the reference">
+      {alerts.slice(0, TOLD).map((alert) => (
+        <Text key={alert} size="sm">
+          {alert}
+        </Text>
+      ))}
+      <Text size="sm">
+        {more > 0 && `${more} more. `}
+        <TextLink
+          to="/projects/$project/endpoints/$endpoint"
+          params={{ project, endpoint: name }}
+          search={{ tab: "drift" }}
+          size="sm"
+        >
+          See by column
+        </TextLink>
+      </Text>
     </Alert>
   );
 }

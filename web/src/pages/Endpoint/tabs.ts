@@ -1,10 +1,19 @@
 /** What the addresses of endpoints say. */
-export const ENDPOINT_TABS = ["overview", "traffic", "performance", "try", "history", "settings"] as const;
+export const ENDPOINT_TABS = [
+  "overview",
+  "traffic",
+  "drift",
+  "performance",
+  "try",
+  "history",
+  "settings",
+] as const;
 export type EndpointTab = (typeof ENDPOINT_TABS)[number];
 
 export const ENDPOINT_TAB_LABELS: Readonly<Record<EndpointTab, string>> = {
   overview: "Overview",
   traffic: "Traffic",
+  drift: "Drift",
   performance: "Performance",
   try: "Try it",
   history: "History",
