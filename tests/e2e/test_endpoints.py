@@ -68,12 +68,22 @@ def test_an_endpoint_is_asked_scaled_and_deleted(screen: Screen, mill: Callable[
     expect(page.get_by_role("alert")).to_contain_text("x wants the shape")
     assert_accessible(page)
 
+    page.get_by_role("tab", name="Drift").click()
+    page.get_by_role("button", name="Set a reference").click()
+    page.get_by_role("textbox", name="Reference").fill("training@v1")
+    expect(page.get_by_role("dialog")).to_contain_text("Saving turns that on")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("region", name="Schedule")).to_contain_text("training@v1")
+    page.get_by_role("button", name="Compare now").click()
+    expect(page.get_by_text("No requests of endpoint first are committed yet.")).to_be_visible()
+    assert_accessible(page)
+
     page.get_by_role("tab", name="Overview").click()
     page.get_by_label("Maximum at local").fill("2")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("local: 1 to 2 replicas.")).to_be_visible()
     page.get_by_role("tab", name="History").click()
-    expect(page.get_by_role("table", name="Revisions").get_by_role("row")).to_have_count(3)
+    expect(page.get_by_role("table", name="Revisions").get_by_role("row")).to_have_count(4)
     assert_accessible(page)
 
     page.get_by_role("button", name="More actions").click()

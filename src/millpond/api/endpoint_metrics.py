@@ -17,6 +17,10 @@ _OF_VERSION = [*_LABELS, "model_id", "version"]
 _COUNTERS: tuple[tuple[str, str, Callable[[VersionSeries], float]], ...] = (
     ("requests", "Requests that a version answered since its router started.", lambda one: one.counts.requests),
     ("errors", "Of those, answers of status 5xx.", lambda one: one.counts.errors),
+    ("batches", "Executions inside replicas since their router started.", lambda one: one.counts.batches),
+    ("batch_rows", "Rows of all those executions.", lambda one: one.counts.batch_rows),
+    ("queue_seconds", "Seconds that requests waited inside replicas.", lambda one: one.counts.queue_seconds),
+    ("queued", "Requests that waited there, if only for a moment.", lambda one: one.counts.queued),
 )
 _GAUGES: tuple[tuple[str, str, Callable[[VersionSeries], float]], ...] = (
     ("outstanding", "Requests that a version works on.", lambda one: one.newest.outstanding),

@@ -155,7 +155,9 @@ def metrics(
     since: Annotated[str, typer.Option(metavar="TIME", help="How far to look back, like 30m or 2d.")] = "1h",
     step: Annotated[str | None, typer.Option(metavar="TIME", help="Length of each line, like 1m.")] = None,
 ) -> None:
-    """Show requests, errors, latency and replicas of an endpoint over time, by version.
+    """Show requests, errors, latency, batches and replicas of an endpoint over time, by version.
+
+    BATCH is how many rows replicas computed at once, QUEUE how long requests waited for that there, on average.
 
     Example: mill endpoint metrics xray --since 2h --step 5m
     """
@@ -168,6 +170,8 @@ def metrics(
         ("P50", lambda p: _milliseconds(p.p50_ms)),
         ("P95", lambda p: _milliseconds(p.p95_ms)),
         ("P99", lambda p: _milliseconds(p.p99_ms)),
+        ("BATCH", lambda p: "" if p.batch_size is None else f"{p.batch_size:.1f}"),
+        ("QUEUE", lambda p: _milliseconds(p.queue_ms)),
         ("HELD", lambda p: p.held),
         ("REPLICAS", lambda p: p.replicas),
     ]
@@ -179,7 +183,9 @@ def metrics(
         since_seconds=parse_seconds(since, least=60, most=14 * 86400),
         step_seconds=seconds,
     )
-    mill.out.items(found.points, columns, empty="No requests in this time.", drop=["HELD", "PER SECOND"])
+    mill.out.items(
+        found.points, columns, empty="No requests in this time.", drop=["HELD", "PER SECOND", "BATCH", "QUEUE"]
+    )
 
 
 def _milliseconds(value: float | None) -> str:

@@ -134,3 +134,6 @@ class EndpointPoint:
     outstanding: int
     held: int
     replicas: int
+    # Inside replicas: rows of a batch and the wait of a request for its batch, on average; None without batches.
+    batch_size: float | None = None
+    queue_ms: float | None = None

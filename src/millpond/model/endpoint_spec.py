@@ -177,3 +177,9 @@ class EndpointSpec:
     drift: EndpointDrift | None = None
     ports: EndpointPorts = EndpointPorts()
     environment: Packages = Packages.AUTO
+
+    @property
+    def served(self) -> set[str]:
+        """Every version that it names, written NAME@VERSION: with a share, as a shadow, or pushed to a site."""
+        pushed = {one.model for one in self.sites if one.model}
+        return {one.model for one in self.versions} | pushed | ({self.shadow.model} if self.shadow else set())

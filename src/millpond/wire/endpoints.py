@@ -91,6 +91,9 @@ class EndpointPoint(Response):
     outstanding: int
     held: int
     replicas: int
+    # Inside replicas: rows of a batch, and the wait of a request for its batch, on average.
+    batch_size: float | None
+    queue_ms: float | None
 
 
 class EndpointMetrics(Response):

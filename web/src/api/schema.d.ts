@@ -7686,6 +7686,8 @@ export interface components {
         EndpointPoint: {
             /** At */
             at: string;
+            /** Batch Size */
+            batch_size: number | null;
             /** Errors */
             errors: number;
             /** Held */
@@ -7698,6 +7700,8 @@ export interface components {
             p95_ms: number | null;
             /** P99 Ms */
             p99_ms: number | null;
+            /** Queue Ms */
+            queue_ms: number | null;
             /** Replicas */
             replicas: number;
             /** Requests */

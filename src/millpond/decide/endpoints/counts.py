@@ -18,6 +18,11 @@ class VersionCounts:
     seconds: float = 0.0
     latency: tuple[int, ...] = ()
     outstanding: int = 0
+    # Inside replicas: executions, the rows of all of them, requests that waited for one, and for how many seconds.
+    batches: int = 0
+    batch_rows: int = 0
+    queued: int = 0
+    queue_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +113,17 @@ def quantile(bounds: Sequence[float], latency: Sequence[int], share: float) -> f
 
 
 def _version(one: Mapping[str, Any]) -> VersionCounts:
-    errors = one.get("errors", {})
+    errors, batches = one.get("errors", {}), one.get("batches", {})
     return VersionCounts(
         requests=int(one.get("requests", 0)),
         errors=sum(int(count) for count in errors.values()),
         seconds=float(one.get("latency_sum_s", 0.0)),
         latency=tuple(int(count) for count in one.get("latency", ())),
         outstanding=int(one.get("outstanding", 0)),
+        batches=sum(int(count) for count in batches.get("sizes", ())),
+        batch_rows=int(batches.get("rows", 0)),
+        queued=int(batches.get("queued", 0)),
+        queue_seconds=float(batches.get("queue_sum_s", 0.0)),
     )
 
 

@@ -6,7 +6,7 @@ new process began at nothing. Samples may be thinned out: less detail, the same 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -35,16 +35,23 @@ class _Sum:
     errors: int = 0
     latency: list[int] = field(default_factory=list)
     bounds: tuple[float, ...] = ()
+    batches: int = 0
+    batch_rows: int = 0
+    queued: int = 0
+    queue_seconds: float = 0.0
     # The newest of each router.
     outstanding: dict[str, int] = field(default_factory=dict)
     held: dict[str, int] = field(default_factory=dict)
     ready: dict[str, int] = field(default_factory=dict)
 
 
-def history(samples: Iterable[CountSample], *, begin: datetime, step_seconds: int) -> list[EndpointPoint]:
+def history(
+    samples: Iterable[CountSample], *, begin: datetime, step_seconds: int, served: Collection[str]
+) -> list[EndpointPoint]:  # fmt: skip
     """Points of `step_seconds` each, by time and version; only those with a sample. Samples may come in any order.
 
-    Those from before `begin` only say what had been counted by then.
+    Those from before `begin` only say what had been counted by then. A router goes on to tell of versions that it
+    served once: of those that are not `served` now, steps in which nothing happened are left out.
     """
     sums: dict[tuple[int, str], _Sum] = {}
     before: dict[str, EndpointCounts] = {}
@@ -57,7 +64,8 @@ def history(samples: Iterable[CountSample], *, begin: datetime, step_seconds: in
         for version in sample.counts.versions:
             total = sums.setdefault((step, version), _Sum())
             _add(total, sample, version, _counted_before(sample, past, version, begin))
-    return [_point(step, version, total, step_seconds) for (step, version), total in sorted(sums.items())]
+    points = (_point(step, version, total, step_seconds) for (step, version), total in sorted(sums.items()))
+    return [one for one in points if one.version in served or one.requests or one.outstanding or one.replicas]
 
 
 def _counted_before(sample: CountSample, past: EndpointCounts | None, version: str, begin: datetime) -> VersionCounts:
@@ -76,6 +84,10 @@ def _add(total: _Sum, sample: CountSample, version: str, past: VersionCounts) ->
     total.errors += max(0, now.errors - past.errors)
     total.latency = _sum(total.latency, _difference(now.latency, past.latency))
     total.bounds = sample.counts.bounds
+    total.batches += max(0, now.batches - past.batches)
+    total.batch_rows += max(0, now.batch_rows - past.batch_rows)
+    total.queued += max(0, now.queued - past.queued)
+    total.queue_seconds += max(0.0, now.queue_seconds - past.queue_seconds)
     total.outstanding[sample.router] = now.outstanding
     total.held[sample.router] = sample.counts.held
     total.ready[sample.router] = sample.ready.get(version, 0)
@@ -95,6 +107,8 @@ def _point(step: int, version: str, total: _Sum, step_seconds: int) -> EndpointP
         outstanding=sum(total.outstanding.values()),
         held=sum(total.held.values()),
         replicas=sum(total.ready.values()),
+        batch_size=round(total.batch_rows / total.batches, 3) if total.batches else None,
+        queue_ms=_milliseconds(total.queue_seconds / total.queued) if total.queued else None,
     )
 
 

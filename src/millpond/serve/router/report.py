@@ -14,7 +14,7 @@ from .config import RoutedEndpoint
 from .dispatch import Dispatcher
 from .holding import Holding
 from .replicas import Replica
-from .stats import BOUNDS, SCHEMA, Answers, EndpointStats, answers_document
+from .stats import BATCH_SIZES, BOUNDS, SCHEMA, Answers, EndpointStats, answers_document
 
 # A Prometheus histogram of every bound would be long: every other one will do there.
 _METRIC_BOUNDS = frozenset(range(0, len(BOUNDS), 2))
@@ -107,6 +107,8 @@ def _shadow_document(endpoint: RoutedEndpoint, stats: EndpointStats) -> dict[str
 _METRICS = (
     ("mill_router_requests_total", "counter", "Answers of a version, by status."),
     ("mill_router_request_seconds", "histogram", "Seconds from request to answer."),
+    ("mill_router_batch_rows", "histogram", "Rows that a replica computed at once."),
+    ("mill_router_queue_seconds", "summary", "Seconds that requests waited inside a replica for their batch."),
     ("mill_router_retries_total", "counter", "Requests sent again after a replica was lost."),
     ("mill_router_outstanding", "gauge", "Requests that a replica works on."),
     ("mill_router_replicas", "gauge", "Replicas that the configuration names."),
@@ -157,6 +159,7 @@ def _add_endpoint(add: Callable[..., None], endpoint: dict[str, Any]) -> None:
         for status, count in version["answers"].items():
             add("mill_router_requests_total", {**labels, "status": status}, count)
         _add_histogram(add, labels, version)
+        _add_batches(add, labels, version["batches"])
         add("mill_router_retries_total", labels, version["retries"])
         for key in ("outstanding", "replicas", "replicas_ready"):
             add(f"mill_router_{key}", labels, version[key])
@@ -171,6 +174,17 @@ def _add_histogram(add: Callable[..., None], labels: dict[str, Any], version: di
     add(name, {**labels, "le": "+Inf"}, running, "_bucket")
     add(name, labels, version["latency_sum_s"], "_sum")
     add(name, labels, running, "_count")
+
+
+def _add_batches(add: Callable[..., None], labels: dict[str, Any], batches: dict[str, Any]) -> None:
+    name, running = "mill_router_batch_rows", 0
+    for size, count in zip((*map(str, BATCH_SIZES), "+Inf"), batches["sizes"], strict=True):
+        running += count
+        add(name, {**labels, "le": size}, running, "_bucket")
+    add(name, labels, batches["rows"], "_sum")
+    add(name, labels, running, "_count")
+    add("mill_router_queue_seconds", labels, batches["queue_sum_s"], "_sum")
+    add("mill_router_queue_seconds", labels, batches["queued"], "_count")
 
 
 def _escaped(label: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import ServeError
 from ..http import HttpServer, Limits, serve_http, tls_context
+from . import batches
 from .config import ConfigError, read_config
 from .dispatch import Dispatcher
 from .health import PROBE_SECONDS, Health
@@ -59,6 +60,7 @@ class Router:
         self.holding = Holding(self.dispatcher)
         self._links = Links(answer_seconds=options.answer_seconds)
         self.health = Health(self.dispatcher, self._links)
+        self.batches = batches.BatchWatch(self.dispatcher, self._links)
         self.reporter = Reporter(self.dispatcher, self.holding, lambda: self._request_log.counts())
         self._request_log = RequestLog(options.state_dir / "log", self.reporter.since, most_bytes=options.log_bytes)
         ids = RequestIds()
@@ -99,6 +101,7 @@ class Router:
         self._background = [
             self._loop.create_task(self._every(_WATCH_SECONDS, self.look_at_files)),
             self._loop.create_task(self._every(PROBE_SECONDS, self._look_at_replicas)),
+            self._loop.create_task(self._every(batches.SECONDS, self.batches.look)),
             self._loop.create_task(self._every(_REPORT_SECONDS, self.report)),
         ]
 
@@ -117,6 +120,7 @@ class Router:
         if self._grpc is not None:
             draining.append(asyncio.to_thread(self._grpc.drain, seconds))
         await asyncio.gather(*draining)
+        self.batches.stop()
         for task in self._background:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)

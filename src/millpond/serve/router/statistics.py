@@ -26,14 +26,17 @@ async def gather_statistics(dispatcher: Dispatcher, links: Links, targets: list[
 async def _of_version(
     dispatcher: Dispatcher, links: Links, endpoint: str, version: RoutedVersion
 ) -> dict[str, Any] | None:
-    answers = await asyncio.gather(*(_ask(links, replica) for replica in dispatcher.taking(endpoint, version)))
+    answers = await asyncio.gather(
+        *(ask_statistics(links, replica) for replica in dispatcher.taking(endpoint, version))
+    )
     found = [answer for answer in answers if answer is not None]
     if not found:
         return None
     return {**sum_statistics(found), "name": endpoint, "version": str(version.version)}
 
 
-async def _ask(links: Links, replica: Replica) -> dict[str, Any] | None:
+async def ask_statistics(links: Links, replica: Replica) -> dict[str, Any] | None:
+    """The entry of a replica's newest version; None if it does not answer."""
     link = links.to(replica)
     try:
         answer = await ask(link.upstream, link.request("GET", "/stats", [], b""), seconds=_ANSWER_SECONDS)

@@ -15,6 +15,23 @@ SCHEMA = "millpond.router-stats/1"
 BOUNDS = tuple(round(base * 10.0**power, 6) for power in range(-4, 2) for base in (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8))
 
 
+# Upper ends of the sizes of batches that are counted together.
+BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
+
+
+@dataclass(slots=True)
+class Batches:
+    """Executions of one version inside its replicas: by size, their rows, and how long requests waited for them."""
+
+    sizes: list[int] = field(default_factory=lambda: [0] * (len(BATCH_SIZES) + 1))
+    rows: int = 0
+    queued: int = 0
+    queue_s: float = 0.0
+
+    def add(self, size: int, count: int) -> None:
+        self.sizes[bisect_left(BATCH_SIZES, size)] += count
+
+
 @dataclass(slots=True)
 class Answers:
     """Answers of one version: how many by status, and how long they took."""
@@ -24,6 +41,7 @@ class Answers:
     latency_sum: float = 0.0
     retries: int = 0
     outstanding: int = 0
+    batches: Batches = field(default_factory=Batches)
 
     def add(self, status: int, seconds: float) -> None:
         self.by_status[status] += 1
@@ -66,6 +84,12 @@ def answers_document(answers: Answers) -> dict[str, Any]:
         "latency": list(answers.latency),
         "latency_sum_s": round(answers.latency_sum, 6),
         "outstanding": answers.outstanding,
+        "batches": {
+            "sizes": list(answers.batches.sizes),
+            "rows": answers.batches.rows,
+            "queued": answers.batches.queued,
+            "queue_sum_s": round(answers.batches.queue_s, 6),
+        },
     }
 
 

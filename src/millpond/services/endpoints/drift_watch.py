@@ -28,6 +28,8 @@ from millpond.services.serving.program import PACKAGE
 logger = getLogger(__name__)
 
 SECONDS = 15.0
+# A comparison asked for twice in a row is one.
+_JUST_NOW = timedelta(minutes=1)
 _REFERENCE_ENV = "MILL_INPUT_REFERENCE"
 
 
@@ -78,9 +80,10 @@ def measure_now(deps: Deps, actor: Actor, project: Project, written: str) -> Ana
             f"No requests of endpoint {endpoint.name} are committed yet.",
             hint=f"They are committed every {endpoint.spec.log.every_seconds} seconds, once there are some.",
         )
-    if newest and newest[0].state is AnalysisState.RUNNING:
-        return newest[0]
     now = deps.clock.now()
+    is_running = newest and newest[0].state is AnalysisState.RUNNING
+    if is_running and now - newest[0].until < _JUST_NOW:
+        return newest[0]
     planned = _planned(endpoint, drift, (now - timedelta(seconds=drift.window_seconds), now), now, actor.name)
     return analyses.start(deps, actor, project, endpoint, planned, _spec(deps, project, endpoint, drift, planned))
 
@@ -91,6 +94,8 @@ def _is_due(tx: Connection, endpoint: Endpoint, now: datetime) -> bool:
         return False
     since, until = due_window(drift, endpoint.spec.log.every_seconds, now)
     newest = endpoint_analyses.page(tx, endpoint.id, AnalysisKind.DRIFT, limit=1)
+    if until <= endpoint.created_at:
+        return False
     if newest and (newest[0].state is AnalysisState.RUNNING or newest[0].until >= until):
         return False
     committed_at = _log_commit(tx, endpoint)

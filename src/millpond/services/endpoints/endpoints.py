@@ -48,7 +48,7 @@ def create(deps: Deps, actor: Actor, project: Project, text: str, *, unchecked: 
     with deps.db.write() as tx:
         spec = checking.resolved(tx, project, asked)
         if not unchecked:
-            checking.require_checked(tx, project, _served(spec))
+            checking.require_checked(tx, project, spec.served)
         endpoint = Endpoint(
             id=new_job_id(), project_id=project.id, project=project.name, name=spec.name, created_by=actor.name,
             user_id=actor.user_id or "", created_at=now, changed_at=now, spec=spec,
@@ -202,7 +202,7 @@ def revise(
             raise Conflict(f"Endpoint {written!r} is being deleted.", hint="Create it again once that is done.")
         spec = checking.resolved(tx, project, change(tx, before), before.id)
         if not unchecked:
-            checking.require_checked(tx, project, _served(spec) - _served(before.spec))
+            checking.require_checked(tx, project, spec.served - before.spec.served)
         weights = tuple(one.weight for one in spec.versions)
         if spec == before.spec and weights == before.weights:
             return views(tx, [before], now)[0]
@@ -231,12 +231,6 @@ def _changing(state: EndpointState) -> EndpointState:
     """Until the loop has looked: whoever waits for the change must not take the state before for the one after."""
     is_serving = state in (EndpointState.READY, EndpointState.DEGRADED, EndpointState.UPDATING)
     return EndpointState.UPDATING if is_serving else EndpointState.STARTING
-
-
-def _served(spec: EndpointSpec) -> set[str]:
-    """Versions, written NAME@NUMBER."""
-    pushed = {one.model for one in spec.sites if one.model}
-    return {one.model for one in spec.versions} | pushed | ({spec.shadow.model} if spec.shadow else set())
 
 
 def _told(deps: Deps, endpoint: Endpoint) -> None:

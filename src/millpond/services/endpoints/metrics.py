@@ -58,7 +58,8 @@ def metrics(
             raise access.not_found("endpoint", written)
         # One step earlier, to know what had been counted when it begins.
         stored = endpoint_samples.since(tx, endpoint.id, begin - timedelta(seconds=4 * SAMPLE_SECONDS))
-    return step, history(count_samples(endpoint, stored), begin=begin, step_seconds=step)
+    samples = count_samples(endpoint, stored)
+    return step, history(samples, begin=begin, step_seconds=step, served=endpoint.spec.served)
 
 
 def _part(stats: Mapping[str, Any] | None, endpoint_id: str) -> dict[str, Any] | None:

@@ -79,13 +79,13 @@ def series(deps: Deps) -> list[EndpointSeries]:
         stored = endpoint_samples.of_routers(tx, living.keys(), placed.keys(), begin)
         counted = {key: count_samples(living[key[0]], samples) for key, samples in stored.items()}
         model_ids = {key: _model_ids(tx, living[key[0]], told) for key, told in counted.items()}
-    return [
-        EndpointSeries(
-            living[key[0]], placed[key[1]], told[-1].counts.held, list(_versions(told, begin, model_ids[key]))
-        )
-        for key, told in counted.items()
-        if told
-    ]  # fmt: skip
+    found = []
+    for key, told in counted.items():
+        endpoint, router = living[key[0]], placed[key[1]]
+        if told:
+            versions = list(_versions(endpoint, told, begin, model_ids[key]))
+            found.append(EndpointSeries(endpoint, router, told[-1].counts.held, versions))
+    return found
 
 
 def _model_ids(tx: Connection, endpoint: Endpoint, samples: Sequence[CountSample]) -> Mapping[str, str]:
@@ -94,10 +94,13 @@ def _model_ids(tx: Connection, endpoint: Endpoint, samples: Sequence[CountSample
     return {model.name: model.dataset.id for model in found if model is not None}
 
 
-def _versions(samples: Sequence[CountSample], begin: datetime, model_ids: Mapping[str, str]) -> Iterator[VersionSeries]:
-    points = {one.version: one for one in history(samples, begin=begin, step_seconds=SAMPLE_SECONDS)}
+def _versions(
+    endpoint: Endpoint, samples: Sequence[CountSample], begin: datetime, model_ids: Mapping[str, str]
+) -> Iterator[VersionSeries]:
+    found = history(samples, begin=begin, step_seconds=SAMPLE_SECONDS, served=endpoint.spec.served)
+    points = {one.version: one for one in found}
     for version, counts in samples[-1].counts.versions.items():
         name, _, number = version.rpartition("@")
-        # Without its id there is no label that tells it from another model.
-        if name in model_ids:
+        # Without its id there is no label that tells it from another model; one that is not served has ended.
+        if name in model_ids and version in points:
             yield VersionSeries(model_ids[name], number, counts, points[version])

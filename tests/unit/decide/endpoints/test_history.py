@@ -25,7 +25,7 @@ def a_sample(seconds: float, requests: int, *, router: str = "r", since: str = "
 
 
 def requests(samples: Sequence[CountSample], step: int = 60) -> dict[int, int]:
-    points = history(samples, begin=BEGIN, step_seconds=step)
+    points = history(samples, begin=BEGIN, step_seconds=step, served={"m@1"})
     return {int((point.at - BEGIN).total_seconds()): point.requests for point in points}
 
 
@@ -67,12 +67,24 @@ def test_thinned_samples_have_the_same_sum(grown: list[int], left_out: set[int],
 
 def test_a_point_has_rates_percentiles_and_what_is_now() -> None:
     first = a_sample(0, 0, started=0)
-    slow = VersionCounts(requests=100, errors=3, latency=(50, 45, 4, 1), outstanding=2)
+    slow = VersionCounts(
+        requests=100, errors=3, latency=(50, 45, 4, 1), outstanding=2, batches=20, batch_rows=120, queued=100,
+        queue_seconds=0.5,
+    )  # fmt: skip
     later = CountSample(
         "r", BEGIN + timedelta(seconds=15), BEGIN, EndpointCounts("s", 4, BOUNDS, {"m@1": slow}), {"m@1": 2}
     )
-    [point] = history([later, first], begin=BEGIN, step_seconds=60)
+    [point] = history([later, first], begin=BEGIN, step_seconds=60, served=())
     assert (point.requests, point.errors, point.held, point.outstanding, point.replicas) == (100, 3, 4, 2, 2)
     assert point.requests_per_second == pytest.approx(100 / 60)
     assert point.p50_ms == pytest.approx(10) and point.p95_ms == pytest.approx(100)
     assert point.p99_ms == pytest.approx(1000)
+    assert (point.batch_size, point.queue_ms) == (6.0, 5.0)
+
+
+def test_versions_that_are_no_longer_served_have_no_empty_points() -> None:
+    samples = [a_sample(0, 0, started=0), a_sample(15, 7), a_sample(75, 7, ready=0), a_sample(135, 7, ready=0)]
+    points = history(samples, begin=BEGIN, step_seconds=60, served=())
+    assert [one.requests for one in points] == [7]
+    assert points[0].batch_size is None and points[0].queue_ms is None
+    assert len(history(samples, begin=BEGIN, step_seconds=60, served={"m@1"})) == 3

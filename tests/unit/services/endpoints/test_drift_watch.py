@@ -35,7 +35,7 @@ DRIFT: dict[str, Any] = {"reference": "train@main:train.parquet", "window": "1h"
 def watched(world: World, model: str) -> World:
     create(world, environment="none", log=LOG, drift=DRIFT, sites={world.agent.agent.site: {"min": 0, "max": 1}})
     add_commit(world.deps.db, "train", size=1000)
-    log_requests(world)
+    wait(world, 60)
     return world
 
 
@@ -114,6 +114,15 @@ def test_two_servers_start_one_job(watched: World) -> None:
     assert not drift_watch._start_due(watched.deps, endpoint, now)
     with watched.deps.db.read() as tx:
         assert len(jobs.by_ids(tx, [one.job_id or "" for one in analysed(watched)])) == len(analysed(watched)) == 1
+
+
+def test_windows_before_the_endpoint_are_not_compared(world: World, model: str) -> None:
+    create(world, environment="none", log=LOG, drift=DRIFT, sites={world.agent.agent.site: {"min": 0, "max": 1}})
+    add_commit(world.deps.db, "train", size=1000)
+    log_requests(world)
+    assert start_due(world) == 0
+    wait(world, 30)
+    assert start_due(world) == 1
 
 
 def test_without_new_requests_nothing_is_started(watched: World) -> None:
@@ -211,6 +220,8 @@ def test_on_demand_it_needs_a_reference_and_requests(watched: World, model: str)
     first = drift_watch.measure_now(deps, maria, project, "xray")
     assert first.until == watched.clock.now() and first.created_by == "maria"
     assert drift_watch.measure_now(deps, maria, project, "xray") == first, "it runs"
+    wait(watched, 5)
+    assert drift_watch.measure_now(deps, maria, project, "xray").until > first.until, "there are later requests"
     create(watched, "bare", environment="none", log={**LOG, "to": "bare-requests@main"}, drift=DRIFT)
     with pytest.raises(Conflict, match="No requests"):
         drift_watch.measure_now(deps, maria, project, "bare")

@@ -30,6 +30,7 @@ def count(serving: Serving, requests: int, *models: str) -> None:
         {
             "model": model, "version": 1, "requests": requests, "errors": {"500": 2}, "latency": [requests, 0],
             "replicas_ready": 1, "outstanding": 3,
+            "batches": {"sizes": [0, 0, requests // 10], "rows": requests, "queued": requests, "queue_sum_s": 0.5},
         }
         for model in models
     ]  # fmt: skip
@@ -68,6 +69,10 @@ def test_endpoints_are_told_by_site_and_version(serving: Serving) -> None:
         "millpond_endpoint_outstanding": [3],
         "millpond_endpoint_replicas_ready": [1],
         "millpond_endpoint_held": [4],
+        "millpond_endpoint_batches_total": [13],
+        "millpond_endpoint_batch_rows_total": [130],
+        "millpond_endpoint_queued_total": [130],
+        "millpond_endpoint_queue_seconds_total": [0.5],
     }
 
 

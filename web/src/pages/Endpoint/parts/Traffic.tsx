@@ -16,7 +16,7 @@ type Range = keyof typeof RANGES;
 const ms = (value: number) => `${formatNumber(value)} ms`;
 const share = (value: number) => `${formatNumber(value)} %`;
 
-/** Requests, errors, latency and replicas over time, as the routers of the sites saw them. */
+/** Requests, errors, latency, batches and replicas over time, as the routers of the sites saw them. */
 export function Traffic({ endpoint }: { endpoint: Endpoint }) {
   const [range, setRange] = useState<Range>("1h");
   const place = { project: endpoint.project, endpoint: endpoint.name };
@@ -70,6 +70,16 @@ function Charts({ metrics }: { metrics: EndpointMetrics }) {
         <Chart title="Latency, p50" data={byVersion(metrics, (point) => point.p50_ms)} format={ms} />
         <Chart title="Latency, p95" data={byVersion(metrics, (point) => point.p95_ms)} format={ms} />
         <Chart title="Latency, p99" data={byVersion(metrics, (point) => point.p99_ms)} format={ms} />
+        <Chart
+          title="Batch size, on average"
+          data={byVersion(metrics, (point) => point.batch_size)}
+          format={formatNumber}
+        />
+        <Chart
+          title="Wait inside replicas, on average"
+          data={byVersion(metrics, (point) => point.queue_ms)}
+          format={ms}
+        />
         <Chart
           title="Replicas and requests in them"
           data={inAll(metrics, {

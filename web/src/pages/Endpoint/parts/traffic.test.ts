@@ -13,6 +13,8 @@ const point = (at: string, version: string, more: Partial<TrafficPoint> = {}): T
   outstanding: 1,
   held: 0,
   replicas: 1,
+  batch_size: 1,
+  queue_ms: 0.1,
   ...more,
 });
 
