@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from millpond.client.cached import Cached as Cached
     from millpond.client.cached import cache as cache
     from millpond.client.checkpoint import checkpoint as checkpoint
+    from millpond.client.cluster import Cluster as Cluster
     from millpond.client.dataset import Dataset as Dataset
     from millpond.client.endpoint import Endpoint as Endpoint
     from millpond.client.endpoint import deploy as deploy
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Cached",
+    "Cluster",
     "Dataset",
     "Endpoint",
     "Flow",
@@ -108,6 +110,7 @@ __all__ = [
 # The modules of `millpond.client` that hold them; all others are in `tracking`.
 _HOMES = {
     "Cached": "cached",
+    "Cluster": "cluster",
     "Dataset": "dataset",
     "Endpoint": "endpoint",
     "Flow": "flows.flow",

@@ -28,7 +28,7 @@ from millpond.client.servers import SavedLogins
 from millpond.db import computes, migrate, sites, volumes
 from millpond.db.engine import Database
 from millpond.errors import SetupError
-from millpond.loops import elastic, endpoints, flows, housekeeping, logs, schedule, searches, triggers
+from millpond.loops import clusters, elastic, endpoints, flows, housekeeping, logs, schedule, searches, triggers
 from millpond.loops.child import Child
 from millpond.loops.runner import Loop, LoopRunner
 from millpond.model.people import SYSTEM
@@ -220,6 +220,7 @@ def _loops(deps: Deps) -> Sequence[Loop]:
         *triggers.loops(deps),
         *searches.loops(deps),
         *endpoints.loops(deps),
+        *clusters.loops(deps),
         *elastic.loops(deps),
         *housekeeping.loops(deps),
         *logs.loops(deps),

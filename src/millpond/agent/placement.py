@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from millpond.agent import checkpoint
+from millpond.agent import checkpoint, scratch
 from millpond.agent.checkpoint import Checkpoints
 from millpond.agent.drivers import (
     Driver,
@@ -216,6 +216,9 @@ class Placement:
         paths = self._paths(desired)
         if paths is None:
             return False
+        if desired.service is not None and desired.service.waiting and not desired.service.refused:
+            self._wait_for(desired.service.waiting)
+            return False
         code = paths.pop("", None)
         prepare(
             self.directory,
@@ -230,8 +233,14 @@ class Placement:
             epoch=self._epoch,
             restore=partial(self._restore, desired),
             address=None if isinstance(self._world.driver, ServesElsewhere) else self._world.address,
+            scratch=self._scratch(desired),
         )
         return True
+
+    def _scratch(self, desired: DesiredPlacement) -> Path | None:
+        wanted = desired.service.scratch_volume if desired.service else ""
+        volume = self._world.volumes.healthy(wanted) if wanted else None
+        return scratch.make(volume, self.id) if volume else None
 
     def _restore(self, desired: DesiredPlacement, directory: Path) -> None:
         if desired.checkpoint is not None:
@@ -357,6 +366,7 @@ class Placement:
 
     def _take(self, status: Exited | Lost) -> None:
         """Remember how the command ended; told with whatever is reported next."""
+        self._service.look_again()
         update: dict[str, object] = {"started_at": status.started_at, "ranks": records.ranks_seen(self.directory)}
         if isinstance(status, Exited):
             update |= {"exit_code": status.exit_code, "signal": status.signal, "exited_at": status.exited_at}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from millpond.agent import service_folder
+from millpond.agent import scratch, service_folder
 from millpond.agent.drivers import EngineAway
 from millpond.agent.placement import Placement, PlacementWorld
 from millpond.agent.spec import SPEC, read_spec
@@ -74,6 +74,8 @@ class Placements:
             self._world.driver.forget(directory)
             if spec.asked.service is not None:
                 service_folder.forget(directory, spec.account)
+            if spec.scratch is not None:
+                scratch.remove(spec.scratch)
         (directory / SPEC).unlink(missing_ok=True)
         shutil.rmtree(directory, ignore_errors=True)
 

@@ -52,6 +52,7 @@ def prepare(
     restore: Callable[[Path], None] = lambda directory: None,
     fetch_code: Callable[[Path], None] | None = None,
     address: str | None = LOOPBACK,
+    scratch: Path | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> None:
     """Fill the placement's directory up to `spec.json`, which comes last: with it the placement is prepared.
@@ -61,6 +62,7 @@ def prepare(
     `gpu_memory_bytes` is that of one GPU of the node, where it is known; `epoch` what the server's clock showed when
     the boot time here was zero. `restore` fills the directory of its checkpoint, `fetch_code` the one it starts in.
     `address` is that of this machine at its site, for services; None if jobs run on other machines.
+    `scratch` is a directory on a volume that is its own.
     Leftovers of an interrupted preparation are removed. Raises OSError (disk full …).
     """
     gone = sorted(variable for variable, value in desired.secrets.items() if value is None)
@@ -71,6 +73,8 @@ def prepare(
     withdrawn = [mount.name for mount in desired.mounts if mount.source is None]
     if withdrawn:
         raise OSError(f"the mount {withdrawn[0]!r} no longer exists, or its project may no longer use it")
+    if desired.service is not None and desired.service.refused:
+        raise OSError(desired.service.refused)
     if directory.exists():
         shutil.rmtree(directory)
     directory.mkdir(mode=0o700)
@@ -104,6 +108,7 @@ def prepare(
             container=bool(image),
             gpu_memory_bytes=gpu_memory_bytes,
             address=address,
+            scratch=scratch,
         ),
         directory=str(work),
         valid_seconds=desired.valid_seconds,
@@ -119,6 +124,8 @@ def prepare(
         mounts=tuple(Mount(one.source, one.target, writable=not one.read_only) for one in desired.mounts if one.source),
         account=desired.account,
         accounts=tuple(sorted({desired.account, *(item.account for item in desired.inputs)})),
+        client=bool(desired.spec.service and desired.spec.service.cluster),
+        scratch=None if scratch is None else str(scratch),
     ).write(directory)
 
 
@@ -160,6 +167,7 @@ def environment(
     container: bool = False,
     gpu_memory_bytes: int = 0,
     address: str | None = LOOPBACK,
+    scratch: Path | None = None,
 ) -> dict[str, str]:
     """The environment of a job: a base that programs expect, Millpond's variables, and the user's, which win.
 
@@ -190,6 +198,7 @@ def environment(
         **step_folder.variables(desired.spec, inputs, directory / TEMPORARY),
         **_service_variables(desired, directory, address),
         **mpi.variables(desired.spec, desired.id, _ranks(desired), container=container),
+        **({} if scratch is None else {"MILL_SCRATCH": str(scratch)}),
     }
     if "MLFLOW_TRACKING_URI" not in {**desired.spec.env, **desired.secrets}:
         # The first run that MLflow's client creates is the job's. MLFLOW_RUN_ID would say so, too, but with it the
@@ -224,8 +233,10 @@ def environment(
 
 
 def _service_variables(desired: DesiredPlacement, directory: Path, address: str | None) -> dict[str, str]:
-    if desired.service is None or desired.spec.service is None:
+    if desired.service is None:
         return {}
+    if desired.spec.service is None:
+        return service_folder.placed(desired.service.env, directory)
     return service_folder.variables(desired.spec.service, desired.service, directory, desired.account, address)
 
 

@@ -1,4 +1,4 @@
-"""What a replica or router of endpoints finds beside it, and what it tells of itself (docs/design/025).
+"""What a service, or a job that uses a cluster, finds beside it, and what it tells of itself (docs/design/025, 027).
 
 `service/` of the placement belongs to the job: the agent writes into it by rename and never follows a link there.
 Sockets lie in a directory that all services of the project on this machine share, and nobody else enters.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import stat
 from collections.abc import Mapping
@@ -33,6 +34,9 @@ _FREE_PORTS = "--http-port 0 --grpc-port 0"
 # What a replica tells of where it listens.
 _ADDRESSES = ("http", "grpc", "remote_http", "remote_grpc")
 _EVERYWHERE = ("tcp:0.0.0.0:", "tcp:[::]:")
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,40}(?:\.[a-z]{1,10})?")
+# Stands for the folder in variables that the server sends.
+_FOLDER = "{service}"
 
 
 def make(directory: Path, asked: DesiredService) -> None:
@@ -45,8 +49,10 @@ def make(directory: Path, asked: DesiredService) -> None:
 
 
 def write_files(directory: Path, asked: DesiredService) -> None:
-    """Token and configuration as they are now; what has not changed is left alone."""
-    for name, text in ((TOKEN, asked.token), (CONFIG, asked.config)):
+    """Token, configuration and further files as they are now; what has not changed is left alone."""
+    named = {TOKEN: asked.token, CONFIG: asked.config}
+    named |= {name: text for name, text in asked.files.items() if _NAME.fullmatch(name)}
+    for name, text in named.items():
         path = directory / SERVICE / name
         if text and _read(path) != text.encode():
             _write(path, text)
@@ -79,8 +85,15 @@ def variables(
     found = {"MILL_SERVICE": str(folder), "MILL_SERVICE_MODEL": service.model, "MILL_SERVICE_HOST": asked.host}
     socket = sockets_of(directory, account) / directory.name
     found["MILL_SERVICE_LISTEN"] = _listen(socket, address, remote=service.remote)
+    found |= placed(asked.env, directory)
+    found |= {"MILL_ADDRESS": address} if service.cluster and address is not None else {}
     found["MILL_SERVICE_TLS"] = f"--tls-cert {folder / _CERT} --tls-key {folder / _KEY}" if asked.tls_cert else ""
     return found
+
+
+def placed(env: Mapping[str, str], directory: Path) -> dict[str, str]:
+    """Variables with the path of the folder in them."""
+    return {name: value.replace(_FOLDER, str(directory / SERVICE)) for name, value in env.items()}
 
 
 def seen(directory: Path) -> ServiceSeen:

@@ -62,6 +62,11 @@ class ServiceWatch:
         ready = None if host is None else service_folder.reached(seen.ready, host)
         return seen.model_copy(update={"ready": ready})
 
+    def look_again(self) -> None:
+        """Read the last word of a process that has ended."""
+        if any(service_folder.marks(self._directory)):
+            self.seen = self._read()
+
     def write(self, asked: DesiredService | None) -> None:
         """Give the process its files as they are wanted now; one that cannot be written now is tried again."""
         if asked is None or not (self._directory / service_folder.SERVICE).is_dir():

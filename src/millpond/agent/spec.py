@@ -67,6 +67,10 @@ class Spec:
     # The number of its project, from which its account is made, and those of the projects that its inputs belong to.
     account: int = 0
     accounts: tuple[int, ...] = ()
+    # SIGTERM is for the command alone, which ends in order what it started.
+    client: bool = False
+    # A directory on a volume that is its own while it runs.
+    scratch: str | None = None
 
     @property
     def command(self) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from millpond.cli.follow import say_end, say_state
 from millpond.cli.scores import show_scores
 from millpond.cli.session import Session
 from millpond.cli.values import CommitId, Seconds
+from millpond.client.clusters import get_cluster
 from millpond.client.endpoints import why_endpoint
 from millpond.client.jobs import (
     delete_jobs,
@@ -99,14 +100,14 @@ def attempts(mill: Session, job: Name) -> None:
 def why(mill: Session, job: Name) -> None:
     """Say why a job is in the state it is in: the rule, who holds what it needs, when it may start.
 
-    Also of an endpoint: its replicas, what scaled them, and what becomes of its canary.
+    Also of an endpoint: its replicas, what scaled them, and what becomes of its canary; and of a cluster.
 
     Example: mill why train
     """
     try:
         answer = why_job(mill.api, mill.project, job)
     except NotFound:
-        if not _why_endpoint(mill, job):
+        if not (_why_endpoint(mill, job) or _why_cluster(mill, job)):
             raise
         return
     if mill.out.as_json:
@@ -116,6 +117,22 @@ def why(mill: Session, job: Name) -> None:
     for reason in [*answer.reasons, *_blockers(answer), *_expected(answer)]:
         mill.out.line(f"  {reason}" if mill.out.for_people else reason)
     show_scores(mill.out, answer.places)
+
+
+def _why_cluster(mill: Session, name: str) -> bool:
+    """False if there is no cluster of that name."""
+    try:
+        found = get_cluster(mill.api, mill.project, name)
+    except NotFound:
+        return False
+    if mill.out.as_json:
+        mill.out.shape(found, [])
+        return True
+    mill.out.line(found.state.value)
+    newest = [one.what for one in found.history[:5]]
+    for reason in dict.fromkeys([*found.reasons, found.wanted_reason, *newest]):
+        mill.out.line(f"  {reason}" if mill.out.for_people else reason)
+    return True
 
 
 def _why_endpoint(mill: Session, name: str) -> bool:

@@ -86,6 +86,7 @@ ENTRIES = (
     ),
     Entry("search", "millpond.cli.search", "Search for the best hyperparameters of a job.", _WORK),
     Entry("model", "millpond.cli.model", "Register models, and compare, name and download their versions.", _WORK),
+    Entry("cluster", "millpond.cli.cluster", "Run Dask and Ray: clusters that jobs use.", _WORK),
     Entry("endpoint", "millpond.cli.endpoint", "Serve models: create, change and watch endpoints.", _WORK),
     Entry("edge", "millpond.cli.edge", "Push versions of models to sites, and see which each serves.", _WORK),
     Entry("serve", "millpond.cli.serve", "Serve models from this machine.", _WORK, verb=True),

@@ -138,6 +138,10 @@ def submit(
         str | None, typer.Option("--image", "-i", metavar="IMAGE", help="Container image.", show_default=False)
     ] = None,
     compute: Annotated[str | None, typer.Option(metavar="NAME", help="Run on this compute only.")] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Dask or Ray cluster to use: `Client()` and `ray.init()` find it."),
+    ] = None,
     on: Annotated[
         str | None, typer.Option("--on", metavar="NAME", help="Template or queue that fills in what you leave out.")
     ] = None,
@@ -264,6 +268,7 @@ def submit(
         "mounts": [to_document(JobMount.parse(text)) for text in (*(pvc or []), *(volume or []))],
         "large_shm": large_shm or None,
         "experiment": experiment,
+        "cluster": cluster,
         "compute": compute,
         "on": on,
         "gpu_type": gpu_type,

@@ -152,7 +152,7 @@ REPLICA, ROUTER = "replica", "router"
 
 @dataclass(frozen=True, slots=True)
 class JobService:
-    """What the process of a service is told (docs/design/025), by its role.
+    """What the process of a service is told (docs/design/025, 027), by its role; `cluster` is the id of its cluster.
 
     `offline`: it goes on for as long as its agent does not hear from the server; its placement never runs out.
     `remote`: a replica whose router may be on another machine.
@@ -163,6 +163,7 @@ class JobService:
     model: str = ""
     offline: bool = True
     remote: bool = False
+    cluster: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +241,9 @@ class JobSpec:
     pinned: bool = field(default=False, metadata=_UNPLACED)
     # Of a step of a flow.
     step: JobStep | None = field(default=None, metadata=_UNPLACED)
-    # Of a replica or router of endpoints; and the one site that it may run at, by id.
+    # The cluster of the project that its programs find in their environment; it runs at that one's site.
+    cluster: Annotated[str, Len(1, 63)] | None = field(default=None, metadata=_UNPLACED)
+    # Of a replica or router of endpoints, or a part of a cluster; and the one site that it may run at, by id.
     service: JobService | None = field(default=None, metadata=_UNPLACED)
     site_id: Annotated[str, MaxLen(32)] | None = None
 

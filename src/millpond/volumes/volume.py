@@ -74,6 +74,11 @@ class CacheVolume:
         return self._own / "spare"
 
     @property
+    def scratch(self) -> Path:
+        """A directory for each service that spills here, removed when it ends."""
+        return self._own / "scratch"
+
+    @property
     def probing(self) -> Path:
         return self._own / "probing"
 

@@ -162,10 +162,11 @@ class DesiredMount(Response):
 
 
 class DesiredService(Response):
-    """Files of a replica or router, which the agent writes beside it, again whenever they change.
+    """Files of a service, or of a job with a cluster, which the agent writes beside it, again whenever they change.
 
     `token` is what a replica demands of whoever asks it, `config` what a router knows, as JSON. `host` is where a
-    router listens; the files of its certificate lie on the agent's machine.
+    router listens; the files of its certificate lie on the agent's machine. `files` are further ones by name, `env`
+    variables that may name the folder as `{service}`.
     """
 
     token: str = ""
@@ -173,6 +174,13 @@ class DesiredService(Response):
     host: str = "127.0.0.1"
     tls_cert: str | None = None
     tls_key: str | None = None
+    files: dict[str, str] = {}
+    env: dict[str, str] = {}
+    # The volume on which it is given a directory of its own, for as long as it runs; empty: none.
+    scratch_volume: str = ""
+    # What it waits for before it may start, and why it never can; for people, and empty mostly.
+    waiting: str = ""
+    refused: str = ""
 
 
 class DesiredPlacement(WithSpec):

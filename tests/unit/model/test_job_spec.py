@@ -56,6 +56,7 @@ FULL: dict[str, Any] = {
         "params": {"lr": 0.1},
         "outputs": [{"name": "model", "type": "model"}, {"name": "note", "type": "file", "required": False}],
     },
+    "cluster": "prep",
     "service": {"role": "replica", "endpoint": "e1", "model": "m@1"},
     "site_id": "s1",
     "tags": {"git.commit": "abc"},

@@ -387,6 +387,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/clusters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Clusters
+         * @description Of all projects one may see, by project and name.
+         */
+        get: operations["list_clusters"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/computes": {
         parameters: {
             query?: never;
@@ -1380,6 +1400,70 @@ export interface paths {
          * @description Change what the body has. Everything but the description is for administrators of the site.
          */
         patch: operations["change_project"];
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/clusters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Cluster
+         * @description A scheduler and workers, as jobs at one site. 409 `does_not_fit` if its workers could run nowhere there.
+         */
+        post: operations["create_cluster"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/clusters/{cluster}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Cluster
+         * @description By name or id, with its history.
+         */
+        get: operations["get_cluster"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Cluster
+         * @description Retire its workers and stop its scheduler. Their jobs stay.
+         */
+        delete: operations["delete_cluster"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/clusters/{cluster}/scale": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Scale Cluster
+         * @description A fixed number of workers, or limits within which they follow the demand.
+         */
+        post: operations["scale_cluster"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/projects/{project}/connections": {
@@ -5690,6 +5774,190 @@ export interface components {
          */
         CheckState: "running" | "passed" | "failed";
         /**
+         * Cluster
+         * @description `desired` is what the scheduler asks for, `wanted` how many workers it is to have now, and why. `dashboard` is a
+         *     port of the scheduler's job. `history` is newest first, and empty in lists.
+         */
+        Cluster: {
+            adapt: components["schemas"]["ClusterWorkerLimits"] | null;
+            /** Address */
+            address: string | null;
+            /** Changed At */
+            changed_at: string;
+            /** Compute */
+            compute: string | null;
+            /** Cpu */
+            cpu: number;
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Dashboard */
+            dashboard: number | null;
+            /** Desired */
+            desired: number | null;
+            /** Environment */
+            environment: string | null;
+            /** Gpu Hundredths */
+            gpu_hundredths: number;
+            /** History */
+            history: components["schemas"]["ClusterEvent"][];
+            /** Id */
+            id: string;
+            /** Image */
+            image: string | null;
+            kind: components["schemas"]["ClusterKind"];
+            /** Memory Bytes */
+            memory_bytes: number;
+            /** Name */
+            name: string;
+            /** Project */
+            project: string;
+            /** Reasons */
+            reasons: string[];
+            scheduler: components["schemas"]["ClusterJob"] | null;
+            /** Site */
+            site: string;
+            state: components["schemas"]["ClusterState"];
+            /** Tasks */
+            tasks: number | null;
+            /** Version */
+            version: string | null;
+            /** Waiting */
+            waiting: number | null;
+            /** Wanted */
+            wanted: number;
+            /** Wanted Reason */
+            wanted_reason: string;
+            /** Workers */
+            workers: components["schemas"]["ClusterJob"][];
+            /** Workers Ready */
+            workers_ready: number;
+        };
+        /**
+         * ClusterCreate
+         * @description CPUs, memory, GPUs (in hundredths) and image are those of each worker. `environment` is a commit of requirements,
+         *     as of a job. Without `site`: that of `compute`, or the only one.
+         */
+        ClusterCreate: {
+            adapt?: components["schemas"]["ClusterLimits"] | null;
+            /** Compute */
+            compute?: string | null;
+            /**
+             * Cpu
+             * @default 1
+             */
+            cpu: number;
+            /** Environment */
+            environment?: string | null;
+            /**
+             * Gpu Hundredths
+             * @default 0
+             */
+            gpu_hundredths: number;
+            /** Image */
+            image?: string | null;
+            kind: components["schemas"]["ClusterKind"];
+            /**
+             * Memory Bytes
+             * @default 0
+             */
+            memory_bytes: number;
+            /** Name */
+            name: string;
+            /** On */
+            on?: string | null;
+            /** Site */
+            site?: string | null;
+            /**
+             * Workers
+             * @default 1
+             */
+            workers: number;
+        };
+        /** ClusterEvent */
+        ClusterEvent: {
+            /** At */
+            at: string;
+            /** What */
+            what: string;
+        };
+        /**
+         * ClusterJob
+         * @description The job of the scheduler or of a worker. `tasks` and `bytes` are what the scheduler says of a worker.
+         */
+        ClusterJob: {
+            /** Bytes */
+            bytes: number | null;
+            /** Compute */
+            compute: string | null;
+            /** Created At */
+            created_at: string;
+            /** Job */
+            job: string;
+            /** Job Name */
+            job_name: string;
+            /** Job State */
+            job_state: string;
+            /** Node */
+            node: string | null;
+            /** Ready At */
+            ready_at: string | null;
+            /** Reason */
+            reason: string;
+            role: components["schemas"]["ClusterRole"];
+            state: components["schemas"]["ClusterProcessState"];
+            /** Tasks */
+            tasks: number | null;
+        };
+        /**
+         * ClusterKind
+         * @enum {string}
+         */
+        ClusterKind: "dask" | "ray";
+        /**
+         * ClusterLimits
+         * @description Workers by demand, never fewer or more than these.
+         */
+        ClusterLimits: {
+            /** Max */
+            max: number;
+            /** Min */
+            min: number;
+        };
+        /**
+         * ClusterProcessState
+         * @enum {string}
+         */
+        ClusterProcessState: "starting" | "ready" | "retiring" | "ended";
+        /**
+         * ClusterRole
+         * @description `client` is a job that uses a cluster; it is no part of it.
+         * @enum {string}
+         */
+        ClusterRole: "scheduler" | "worker" | "client";
+        /**
+         * ClusterScaling
+         * @description Either a fixed number of workers, or limits.
+         */
+        ClusterScaling: {
+            adapt?: components["schemas"]["ClusterLimits"] | null;
+            /** Workers */
+            workers?: number | null;
+        };
+        /**
+         * ClusterState
+         * @enum {string}
+         */
+        ClusterState: "starting" | "ready" | "scaling" | "degraded" | "failing" | "deleting";
+        /** ClusterWorkerLimits */
+        ClusterWorkerLimits: {
+            /** Max */
+            max: number;
+            /** Min */
+            min: number;
+        };
+        /**
          * Collect
          * @description `dry_run` changes nothing; `now` waits neither for uploads that may go on nor for second thoughts.
          */
@@ -6434,6 +6702,8 @@ export interface components {
             backoff_seconds: number;
             /** Checkpoint */
             checkpoint?: string | null;
+            /** Cluster */
+            cluster: string | null;
             code: components["schemas"]["DesiredInput"] | null;
             /** Code Commit */
             code_commit: string | null;
@@ -6649,10 +6919,11 @@ export interface components {
         };
         /**
          * DesiredService
-         * @description Files of a replica or router, which the agent writes beside it, again whenever they change.
+         * @description Files of a service, or of a job with a cluster, which the agent writes beside it, again whenever they change.
          *
          *     `token` is what a replica demands of whoever asks it, `config` what a router knows, as JSON. `host` is where a
-         *     router listens; the files of its certificate lie on the agent's machine.
+         *     router listens; the files of its certificate lie on the agent's machine. `files` are further ones by name, `env`
+         *     variables that may name the folder as `{service}`.
          */
         DesiredService: {
             /**
@@ -6661,10 +6932,34 @@ export interface components {
              */
             config: string;
             /**
+             * Env
+             * @default {}
+             */
+            env: {
+                [key: string]: string;
+            };
+            /**
+             * Files
+             * @default {}
+             */
+            files: {
+                [key: string]: string;
+            };
+            /**
              * Host
              * @default 127.0.0.1
              */
             host: string;
+            /**
+             * Refused
+             * @default
+             */
+            refused: string;
+            /**
+             * Scratch Volume
+             * @default
+             */
+            scratch_volume: string;
             /** Tls Cert */
             tls_cert?: string | null;
             /** Tls Key */
@@ -6674,6 +6969,11 @@ export interface components {
              * @default
              */
             token: string;
+            /**
+             * Waiting
+             * @default
+             */
+            waiting: string;
         };
         /**
          * DesiredSnapshot
@@ -8591,6 +8891,8 @@ export interface components {
             backoff_seconds: number;
             /** Checkpoint Commit */
             checkpoint_commit?: string | null;
+            /** Cluster */
+            cluster: string | null;
             /** Code Commit */
             code_commit: string | null;
             /** Command */
@@ -8854,6 +9156,8 @@ export interface components {
              * @default 5
              */
             backoff_seconds: number;
+            /** Cluster */
+            cluster?: string | null;
             /** Code Commit */
             code_commit?: string | null;
             /** Command */
@@ -9178,12 +9482,18 @@ export interface components {
         };
         /**
          * JobService
-         * @description What the process of a service is told (docs/design/025), by its role.
+         * @description What the process of a service is told (docs/design/025, 027), by its role: of "scheduler" and "worker", `cluster` is
+         *     the id.
          *
          *     `offline`: it goes on for as long as its agent does not hear from the server; its placement never runs out.
          *     `remote`: a replica whose router may be on another machine.
          */
         "JobService-Input": {
+            /**
+             * Cluster
+             * @default
+             */
+            cluster: string;
             /**
              * Endpoint
              * @default
@@ -9209,12 +9519,18 @@ export interface components {
         };
         /**
          * JobService
-         * @description What the process of a service is told (docs/design/025), by its role.
+         * @description What the process of a service is told (docs/design/025, 027), by its role: of "scheduler" and "worker", `cluster` is
+         *     the id.
          *
          *     `offline`: it goes on for as long as its agent does not hear from the server; its placement never runs out.
          *     `remote`: a replica whose router may be on another machine.
          */
         "JobService-Output": {
+            /**
+             * Cluster
+             * @default
+             */
+            cluster: string;
             /**
              * Endpoint
              * @default
@@ -9253,6 +9569,8 @@ export interface components {
              * @default 5
              */
             backoff_seconds: number;
+            /** Cluster */
+            cluster?: string | null;
             /** Code Commit */
             code_commit?: string | null;
             /** Command */
@@ -9404,6 +9722,8 @@ export interface components {
              * @default 5
              */
             backoff_seconds: number;
+            /** Cluster */
+            cluster: string | null;
             /** Code Commit */
             code_commit: string | null;
             /** Command */
@@ -10981,6 +11301,13 @@ export interface components {
         Page_CachePolicy_: {
             /** Items */
             items: components["schemas"]["CachePolicy"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[Cluster] */
+        Page_Cluster_: {
+            /** Items */
+            items: components["schemas"]["Cluster"][];
             /** Next */
             next?: string | null;
         };
@@ -15668,6 +15995,41 @@ export interface operations {
             };
         };
     };
+    list_clusters: {
+        parameters: {
+            query?: {
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                /** @description Maximum number of items. */
+                limit?: number;
+                project?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Cluster_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_computes: {
         parameters: {
             query?: {
@@ -17753,6 +18115,143 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Project"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_cluster: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ClusterCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Cluster"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_cluster: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cluster: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Cluster"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_cluster: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cluster: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    scale_cluster: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cluster: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ClusterScaling"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Cluster"];
                 };
             };
             /** @description A problem */

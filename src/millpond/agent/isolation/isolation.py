@@ -73,7 +73,9 @@ class Isolation:
         """Give the directories of a prepared placement to its account. The account, None for the agent's; and them."""
         self._check_mounts(spec)
         uid = self.accounts.of(spec.account) if self.accounts else None
-        own = [directory / name for name in (*WRITABLE, HOME, *([SERVICE] if spec.asked.service else []))]
+        has_files = (directory / SERVICE).is_dir()
+        own = [directory / name for name in (*WRITABLE, HOME, *([SERVICE] if has_files else []))]
+        own += [Path(spec.scratch)] if spec.scratch else []
         (directory / HOME).mkdir(exist_ok=True)
         if uid is not None:
             for path in own:

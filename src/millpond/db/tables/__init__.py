@@ -14,6 +14,7 @@ from millpond.db.tables.cache import (
     volume_limit,
     volume_share,
 )
+from millpond.db.tables.clusters import cluster, cluster_event, cluster_process
 from millpond.db.tables.computes import account, agent, compute, compute_test, join_token, node, trust, tunnel
 from millpond.db.tables.data import (
     blob,
@@ -101,6 +102,9 @@ __all__ = [
     "cache_policy",
     "cache_use",
     "cached",
+    "cluster",
+    "cluster_event",
+    "cluster_process",
     "commit",
     "compute",
     "compute_test",

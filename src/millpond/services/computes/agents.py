@@ -62,8 +62,9 @@ def observe(deps: Deps, actor: Actor, observed: Observed) -> Agent:
     cache_reports.observe_volumes(deps, agent, observed.volumes)
     cache_reports.observe_fills(deps, agent, [fill for fill in observed.fills if fill.state != "ready"])
     stores.observe(deps, agent, {one.store: one.problem for one in observed.stores})
-    _observe_placements(deps, agent, observed.placements, now)
+    # The last word of a service that ended is taken before its end.
     service_reports.observe_services(deps, agent, _words(observed.placements), now)
+    _observe_placements(deps, agent, observed.placements, now)
     return agent
 
 

@@ -16,6 +16,7 @@ from millpond.model.job_spec import JobMount
 from millpond.model.mount import SharedMount
 from millpond.model.names import CODE_DATASET, OUTPUT_DATASET
 from millpond.sealing import Seal
+from millpond.services.clusters import files as cluster_files
 from millpond.services.endpoints import service_files
 from millpond.services.endpoints.service_files import ServiceFiles
 from millpond.services.jobs.placements import secret_of
@@ -57,7 +58,10 @@ def desired_placements(
     accounts = projects.accounts(tx, owners)
     given = secrets.values_of(tx, seal, list(known.values()))
     mounted = mounts.allowed_now(tx, list(known.values()))
-    services = service_files.of_jobs(tx, known.values(), server_secret)
+    services = {
+        **service_files.of_jobs(tx, known.values(), server_secret),
+        **cluster_files.of_jobs(tx, known.values(), seal),
+    }
     beside = Beside(accounts, given, mounted, server_secret, log_bytes, services)
     return [
         _desired(known[placement.job_id], placement, leased.get(placement.job_id, {}), beside)

@@ -27,10 +27,10 @@ from millpond.model.replica import FailedStarts, Replica, Router
 from millpond.model.run import Run
 from millpond.model.volume import Site
 from millpond.services.deps import Deps
-from millpond.services.endpoints import acting, failures, service_jobs, stopping, tokens
+from millpond.services.endpoints import acting, failures, service_jobs, tokens
 from millpond.services.endpoints.machines import remote_sites
 from millpond.services.endpoints.wanted import wanted_kinds
-from millpond.services.jobs import submit
+from millpond.services.jobs import service_life, submit
 
 logger = getLogger(__name__)
 
@@ -86,7 +86,7 @@ def advance(deps: Deps, project: Project, now: datetime) -> None:
             continue
         _note_failures(deps, router, job, reports)
         if job.spec.tags.get(service_jobs.LISTENS) != service_jobs.listening(served[0][1]):
-            stopping.stop(deps, project, [job.id], "Its site has another address for routers now.")
+            service_life.stop(deps, project, [job.id], "Its site has another address for routers now.")
     for place, router in known.items():
         if place not in needed:
             _remove(deps, project, router)
@@ -221,6 +221,6 @@ def _counts(job: Job | None, report: replicas.ServiceReport | None) -> Mapping[s
 
 def _remove(deps: Deps, project: Project, router: Router) -> None:
     if router.job_id is not None:
-        stopping.stop(deps, project, [router.job_id], "No endpoint uses this router now.")
+        service_life.stop(deps, project, [router.job_id], "No endpoint uses this router now.")
     with deps.db.write() as tx:
         replicas.delete_router(tx, router.id)

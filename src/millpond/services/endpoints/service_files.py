@@ -1,4 +1,7 @@
-"""Files that agents give to the services they run: tokens of replicas, configurations of routers."""
+"""Files that agents give to the services they run: tokens of replicas, configurations of routers.
+
+Those of clusters are made by `services/clusters/files.py`, in the same shape.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection
@@ -21,18 +24,26 @@ from millpond.model.volume import Site
 
 @dataclass(frozen=True, slots=True)
 class ServiceFiles:
-    """What a replica demands of whoever asks it; what a router knows, where it listens, and its certificate."""
+    """What a replica demands of whoever asks it; what a router knows, where it listens, and its certificate.
+
+    Of clusters: further files, variables, the volume of a scratch directory; what it waits for, why it cannot start.
+    """
 
     token: str = ""
     config: str = ""
     host: str = "127.0.0.1"
     tls_cert: str | None = None
     tls_key: str | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    scratch_volume: str = ""
+    waiting: str = ""
+    refused: str = ""
 
 
 def of_jobs(tx: Connection, jobs: Iterable[Job], server_secret: bytes) -> Mapping[str, ServiceFiles]:
-    """By the ids of those jobs that are services."""
-    services = [job for job in jobs if job.spec.service is not None]
+    """By the ids of those jobs that are services of endpoints."""
+    services = [job for job in jobs if job.spec.service is not None and not job.spec.service.cluster]
     found = {
         job.id: ServiceFiles(token=replica_token(server_secret, job.status.placement_id or ""))
         for job in services

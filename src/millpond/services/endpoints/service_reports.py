@@ -1,4 +1,4 @@
-"""What processes of replicas and routers told of themselves, as their agents pass it on."""
+"""What processes of services told of themselves, as their agents pass it on."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from millpond.db import clusters as cluster_rows
 from millpond.db import placements, replicas
 from millpond.model.agent import Agent
+from millpond.services.clusters import clusters
+from millpond.services.clusters import reports as cluster_reports
 from millpond.services.deps import Deps
 
 # Wakes the loop over endpoints.
@@ -33,12 +36,12 @@ def observe_services(deps: Deps, agent: Agent, told: Mapping[str, ServiceWord], 
     if not told:
         return
     with deps.db.read() as tx:
-        living = {one.id for one in placements.living_of_agent(tx, agent.id)}
+        living = {one.id: one.job_id for one in placements.living_of_agent(tx, agent.id)}
         known = replicas.reports(tx, told.keys() & living)
     news: dict[str, tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]] = {}
     for placement_id in sorted(told.keys() & living):
         service, before = told[placement_id], known.get(placement_id)
-        checked = checked_ready(service.ready)
+        checked = checked_ready(service.ready) or cluster_reports.checked_ready(service.ready or {})
         ready = None if checked is None else {**checked, "agent": agent.id}
         if before is None or before.ready != ready or before.stats != service.stats:
             news[placement_id] = ready, service.stats
@@ -47,7 +50,11 @@ def observe_services(deps: Deps, agent: Agent, told: Mapping[str, ServiceWord], 
     with deps.db.write() as tx:
         for placement_id, (is_ready, stats) in news.items():
             replicas.note_report(tx, placement_id, ready=is_ready, stats=stats, now=now)
+            # Its next attempt may have begun before anybody looks.
+            if (problem := cluster_reports.problem_of(stats)) is not None:
+                cluster_rows.note_problem(tx, living[placement_id], problem)
     deps.events.wake(TOPIC)
+    deps.events.wake(clusters.TOPIC)
 
 
 def checked_ready(told: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -69,6 +69,8 @@ def announce(deps: Deps, changed: Sequence[Job]) -> None:
         deps.events.wake("flows")
     if any(job.spec.service for job in changed):
         deps.events.wake("endpoints")
+    if any(job.spec.service and job.spec.service.cluster for job in changed):
+        deps.events.wake("clusters")
 
 
 def publish(deps: Deps, job: Job) -> None:

@@ -27,6 +27,7 @@ from millpond.model.names import ARTIFACT_DATASET, CODE_DATASET, DEFAULT_BRANCH,
 from millpond.model.people import Actor, Project
 from millpond.model.run import DEFAULT_EXPERIMENT, Run, RunState
 from millpond.model.template import QueueEntry
+from millpond.services.clusters import cluster_use
 from millpond.services.commits import refs
 from millpond.services.computes import elastic
 from millpond.services.computes.templates import check_named
@@ -127,12 +128,18 @@ def resolved(tx: Connection, actor: Actor, project: Project, spec: JobSpec) -> J
     secrets.check_of_job(tx, project, spec.secrets)
     return replace(
         spec,
+        site_id=_site_of_cluster(tx, project, spec.cluster) or spec.site_id,
         inputs=_inputs(tx, actor, project, spec),
         mounts=mounts.resolved(tx, project, spec.mounts),
         after=_after(tx, project, spec.after),
         retry_on=checked_kinds(spec.retry_on) if spec.retries else (),
         ports=tuple(dict.fromkeys(spec.ports)),
     )
+
+
+def _site_of_cluster(tx: Connection, project: Project, cluster: str | None) -> str | None:
+    """Where a job has to run that uses this cluster. NotReady while programs cannot use it."""
+    return None if cluster is None else cluster_use.usable(tx, project, cluster).site_id
 
 
 def _gather_artifacts(deps: Deps, actor: Actor, project: Project, wanted: Sequence[JobInput]) -> None:

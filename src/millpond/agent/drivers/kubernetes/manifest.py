@@ -17,7 +17,7 @@ from millpond.agent.spec import RANKS, Mount, Spec
 PLACEMENT = "millpond.dev/placement"
 RANK = "millpond.dev/rank"
 MANAGED = {"app.kubernetes.io/managed-by": "millpond"}
-# By which address the pod of a rank is reached; its keeper tells it to the others.
+# By which address the pod of a rank or service is reached; it tells it to the others.
 _ADDRESS = {"name": "MILL_ADDRESS", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
 # What a Job leaves behind goes after this time, should its agent never come back.
 KEPT_SECONDS = 24 * 3600
@@ -80,7 +80,8 @@ def _pod(
     gpu_resource: str | None,
     node: str | None,
 ) -> dict[str, Any]:
-    volumes, mounts = _mounts([*spec.inputs, *spec.mounts], directory, options.sources)
+    own = [Mount(spec.scratch, spec.scratch, writable=True)] if spec.scratch else []
+    volumes, mounts = _mounts([*spec.inputs, *spec.mounts, *own], directory, options.sources)
     pod: dict[str, Any] = {
         "restartPolicy": "Never",
         "terminationGracePeriodSeconds": math.ceil(spec.grace_seconds) + LEAVE_SECONDS,
@@ -95,7 +96,7 @@ def _pod(
                 "image": spec.image or options.image,
                 "imagePullPolicy": "IfNotPresent",
                 "command": [options.python, "-I", "-S", "-B", str(directory / KEEPER), str(_keepers(spec, directory))],
-                **({"env": [_ADDRESS]} if spec.gang else {}),
+                **({"env": [_ADDRESS]} if spec.gang or spec.asked.service else {}),
                 "resources": _resources(spec, gpu_resource),
                 "securityContext": {"allowPrivilegeEscalation": False},
                 # Programs that share tensors between processes need more than the 64 MB of a container's own.

@@ -42,7 +42,7 @@ from millpond.agent.drivers.podman.commands import Podman
 from millpond.agent.drivers.podman.exit_codes import explained
 from millpond.agent.drivers.podman.options import PodmanOptions
 from millpond.agent.drivers.process import ProcessDriver
-from millpond.agent.isolation.isolation import account_name, passwd_entry
+from millpond.agent.isolation.isolation import HOME, account_name, passwd_entry
 from millpond.agent.prepare import WRITABLE
 from millpond.agent.spec import Spec, read_spec, write_private
 from millpond.model.quantity import format_bytes
@@ -174,7 +174,7 @@ class PodmanDriver:
         groups = tuple(isolation.accounts.of(one) for one in spec.accounts) if isolation.accounts else ()
         entry = passwd_entry(spec, directory, uid) if uid is not None and self._podman.takes_names else None
         user = account_name(spec) if entry else None
-        write_private(directory / ENVIRONMENT, environment_file(spec, own[-1], user))
+        write_private(directory / ENVIRONMENT, environment_file(spec, directory / HOME, user))
         parent = memory.make_group(spec.placement, spec.asked.memory_bytes) if self._podman.makes_cgroups else None
         arguments = run_arguments(
             spec,

@@ -1,0 +1,92 @@
+"""What head and workers of a Ray cluster have in common: their process, its environment and its short directory."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ray.autoscaler.v2.sdk import get_cluster_resource_state
+
+from .folder import memory_bytes, own_address, spill_directory
+
+# The label by which a node of the cluster is known to be a job's.
+LABEL = "millpond-job"
+# Sockets lie deep below Ray's directory, and the kernel takes 107 bytes of their path.
+_SHORT = Path("/tmp")
+_PREFIX = "mpr-"
+# Of the memory that a job reserves, as Ray does by default; and where it reserves none.
+_STORE_PART = 0.3
+_STORE_BYTES = 1 << 30
+_LEAST_STORE_BYTES = 80 << 20
+
+
+class Stopping(threading.Event):
+    """Set by SIGTERM. Ray's own processes hear of it from this one alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda got, frame: self.set())
+
+
+class RayNode:
+    """`ray start --block` and what it started."""
+
+    def __init__(self, options: list[str]) -> None:
+        self.address = own_address()
+        self._link = _short_link()
+        command = [
+            sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--disable-usage-stats",
+            f"--node-ip-address={self.address}", f"--temp-dir={self._link}",
+            f"--object-spilling-directory={spill_directory()}", f"--object-store-memory={_store_bytes()}",
+            "--dashboard-agent-listen-port=0", f"--labels={LABEL}={os.environ['MILL_JOB_NAME']}", *options,
+        ]  # fmt: skip
+        self._process = subprocess.Popen(command)
+        self.ended = threading.Event()
+        threading.Thread(target=self._wait, daemon=True).start()
+
+    def stop(self, drain_seconds: float) -> None:
+        """SIGTERM to Ray, which drains and ends all of its processes; the keeper ends whatever does not listen."""
+        self._process.terminate()
+        self.ended.wait(drain_seconds + 10)
+        with suppress(OSError):
+            self._link.unlink()
+
+    def _wait(self) -> None:
+        self._process.wait()
+        self.ended.set()
+
+
+def resource_state(client: Any) -> Any:
+    """Nodes and pending requests, as the head knows them. Raises what Ray raises while it is away."""
+    return get_cluster_resource_state(client)
+
+
+def job_of(node: Any) -> str:
+    """The name of the job that a node is; empty for one that is none."""
+    return str(dict(node.labels).get(LABEL, ""))
+
+
+def _short_link() -> Path:
+    """Leads to a directory of the job's own, and goes with the next node where it was left behind."""
+    for left in _SHORT.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            if left.is_symlink() and left.lstat().st_uid == os.geteuid() and not left.exists():
+                left.unlink()
+    target = Path(os.environ["TMPDIR"]) / "ray"
+    target.mkdir(mode=0o700, exist_ok=True)
+    link = _SHORT / f"{_PREFIX}{secrets.token_hex(5)}"
+    link.symlink_to(target)
+    return link
+
+
+def _store_bytes() -> int:
+    reserved = memory_bytes()
+    return max(_LEAST_STORE_BYTES, int(reserved * _STORE_PART)) if reserved else _STORE_BYTES
