@@ -9482,8 +9482,7 @@ export interface components {
         };
         /**
          * JobService
-         * @description What the process of a service is told (docs/design/025, 027), by its role: of "scheduler" and "worker", `cluster` is
-         *     the id.
+         * @description What the process of a service is told (docs/design/025, 027), by its role; `cluster` is the id of its cluster.
          *
          *     `offline`: it goes on for as long as its agent does not hear from the server; its placement never runs out.
          *     `remote`: a replica whose router may be on another machine.
@@ -9519,8 +9518,7 @@ export interface components {
         };
         /**
          * JobService
-         * @description What the process of a service is told (docs/design/025, 027), by its role: of "scheduler" and "worker", `cluster` is
-         *     the id.
+         * @description What the process of a service is told (docs/design/025, 027), by its role; `cluster` is the id of its cluster.
          *
          *     `offline`: it goes on for as long as its agent does not hear from the server; its placement never runs out.
          *     `remote`: a replica whose router may be on another machine.

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from millpond.decide.endpoints.states import failure_of
+from millpond.decide.endpoints.failing import ending_of
 from millpond.decide.retry import RETRYING
 from millpond.model.cluster import (
     Cluster,
@@ -43,7 +43,7 @@ def observed(
             problem=None,
         )  # fmt: skip
         return after, _joined(process, job)
-    failed = failure_of(job) if job.status.retried or job.status.losses else None
+    failed = ending_of(job) if job.status.retried or job.status.losses else None
     starting = replace(
         process, state=ClusterProcessState.STARTING, ready={}, placement_id=placement,
         problem=problem or _newer(process.problem, failed),
