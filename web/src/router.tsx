@@ -333,6 +333,20 @@ const endpoint = createRoute({
   component: lazyRouteComponent(() => import("./pages/Endpoint/Details"), "EndpointDetails"),
 });
 
+const clusters = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/clusters",
+  validateSearch: (raw: Raw): { project?: string } => ({ project: text(raw, "project") }),
+  beforeLoad: narrowTo("/clusters"),
+  component: lazyRouteComponent(() => import("./pages/Cluster/List"), "ClusterList"),
+});
+
+const cluster = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/projects/$project/clusters/$cluster",
+  component: lazyRouteComponent(() => import("./pages/Cluster/Details"), "ClusterDetails"),
+});
+
 const searches = createRoute({
   getParentRoute: () => signedIn,
   path: "/searches",
@@ -480,6 +494,8 @@ const pages = [
   modelVersion,
   endpoints,
   endpoint,
+  clusters,
+  cluster,
   searches,
   search,
   library,

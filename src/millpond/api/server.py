@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 from prometheus_client import CollectorRegistry
 
 from millpond import __version__
-from millpond.api import health, metrics, problems, static, storage_errors, streams
+from millpond.api import cluster_metrics, health, metrics, problems, static, storage_errors, streams
 from millpond.api.access import requirements_of
 from millpond.api.cache_metrics import CacheCollector
 from millpond.api.characters import whole_characters
@@ -178,7 +178,15 @@ def create_app(deps: Deps, hub: EventHub, *, routers: Sequence[APIRouter] = ROUT
     for router in routers:
         app.include_router(router, prefix=PREFIX, dependencies=[Depends(whole_characters)])
     app.include_router(streams.router, prefix=PREFIX)
-    outside = (health.router, metrics.router, lake.router, external.router, flow_triggers.hook_router, mlflow_router)
+    outside = (
+        health.router,
+        metrics.router,
+        cluster_metrics.router,
+        lake.router,
+        external.router,
+        flow_triggers.hook_router,
+        mlflow_router,
+    )
     for router in (*outside, static.page_router()):
         app.include_router(router)
     problems.install(app)

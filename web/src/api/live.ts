@@ -39,6 +39,7 @@ const NOUNS: Record<string, readonly string[]> = {
   sources: ["sources", "connections"],
   models: ["models"],
   endpoints: ["endpoints"],
+  clusters: ["clusters"],
   searches: ["searches"],
   computes: ["computes", "elastic", "topology", "home", "activity", "join-tokens", "shares", "gpu-use"],
 };

@@ -42,6 +42,8 @@ export type Rank = Schemas["Rank"];
 export type Job = Schemas["Job"];
 export type JobSpec = Schemas["JobSpec-Output"];
 /** What is left out is the server's default. */
+export type Cluster = Schemas["Cluster"];
+export type ClusterJob = Schemas["ClusterJob"];
 export type Endpoint = Schemas["Endpoint"];
 export type EndpointDrift = Schemas["EndpointDrift"];
 export type EndpointMetrics = Schemas["EndpointMetrics"];

@@ -22,6 +22,8 @@ import {
 } from "@tabler/icons-react";
 import type {
   CachedState,
+  Cluster,
+  ClusterJob,
   Compute,
   ElasticNode,
   Endpoint,
@@ -45,6 +47,8 @@ type State =
   | ElasticNode["state"]
   | Endpoint["state"]
   | EndpointReplica["state"]
+  | Cluster["state"]
+  | ClusterJob["state"]
   | EndpointSiteState["swap"]
   | "passed"
   | "skipped"
@@ -78,6 +82,8 @@ const LOOKS: Record<State, readonly [Icon, MantineColor]> = {
   starting: [IconLoader, "indigo"],
   deleting: [IconTrash, "gray"],
   updating: [IconLoader, "blue"],
+  scaling: [IconLoader, "blue"],
+  retiring: [IconBarrierBlock, "gray"],
   degraded: [IconAlertTriangle, "orange"],
   idle: [IconPlayerPause, "gray"],
   ended: [IconCircleDashed, "gray"],

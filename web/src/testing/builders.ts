@@ -33,6 +33,7 @@ export function aSpec(part: Partial<JobSpec> = {}): JobSpec {
     gpu_hundredths: 0,
     gpu_enforced: false,
     compute: null,
+    cluster: null,
     on: null,
     gpu_type: null,
     min_gpu_memory_bytes: 0,

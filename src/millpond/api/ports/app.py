@@ -21,6 +21,7 @@ from millpond.api.ports import http, sockets
 from millpond.api.ports.headers import COOKIE, Names, is_own
 from millpond.api.ports.pipe import Pipe, Pipes
 from millpond.errors import Forbidden, MillError, NotSignedIn
+from millpond.services.clusters.dashboards import cookies_of
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_ports
 from millpond.services.jobs.job_ports import Opened
@@ -61,6 +62,8 @@ class JobPorts:
         try:
             ticket = scope["path"].removeprefix(OPEN)
             grant = await run_in_threadpool(lambda: job_ports.redeem(self._deps, ticket, host=host))
+            opened = job_ports.granted(self._deps, grant, host=host)
+            beside = await run_in_threadpool(cookies_of, self._deps, opened.job, opened.port)
         except MillError as error:
             return _words(error)
         response = RedirectResponse("/", status_code=303, headers={"Cache-Control": "no-store"})
@@ -68,6 +71,8 @@ class JobPorts:
             COOKIE, grant, max_age=job_ports.GRANT_SECONDS, httponly=True, samesite="lax",
             secure=self._outside(scope).startswith("https:"),
         )  # fmt: skip
+        for name, value in beside.items():
+            response.set_cookie(name, value, max_age=job_ports.GRANT_SECONDS, httponly=True, samesite="lax")
         return response
 
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:

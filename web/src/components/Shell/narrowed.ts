@@ -8,6 +8,7 @@ export const NARROWED = [
   "/flows",
   "/models",
   "/endpoints",
+  "/clusters",
   "/searches",
   "/library",
   "/shares",

@@ -16,6 +16,7 @@ import {
   IconPlugConnected,
   IconRipple,
   IconRoute,
+  IconShare2,
   IconTemplate,
   IconTimeline,
   IconTopologyStar3,
@@ -34,6 +35,7 @@ export interface Place {
     | "/flows"
     | "/models"
     | "/endpoints"
+    | "/clusters"
     | "/searches"
     | "/library"
     | "/compute"
@@ -75,6 +77,7 @@ export const GROUPS: readonly Group[] = [
       { to: "/flows", label: "Flows", icon: IconRoute, keys: "g f" },
       { to: "/models", label: "Models", icon: IconCube, keys: "g m" },
       { to: "/endpoints", label: "Endpoints", icon: IconPlugConnected, keys: "g e" },
+      { to: "/clusters", label: "Clusters", icon: IconShare2 },
       { to: "/library", label: "Library", icon: IconPackages, keys: "g l" },
     ],
   },

@@ -2,7 +2,7 @@ import { Button, Loader, Modal, NumberInput, Select, Stack, Text } from "@mantin
 import { useDisclosure } from "@mantine/hooks";
 import { IconExternalLink, IconTerminal2 } from "@tabler/icons-react";
 import { lazy, Suspense, useState } from "react";
-import { type Port, useOpenPort } from "../../../api/ports";
+import { useOpenPort } from "../../../api/ports";
 import { useMay } from "../../../api/session";
 import type { Job } from "../../../api/shapes";
 import { CommandLine } from "../../../components/Copyable";
@@ -10,6 +10,7 @@ import { ErrorNotice } from "../../../components/ErrorNotice";
 import { notifyError } from "../../../components/notify";
 import { Section } from "../../../components/Section";
 import { shellQuote } from "../../../lib/names";
+import { openInTab } from "../../../lib/openInTab";
 import { ranksOf } from "./Ranks";
 
 const Terminal = lazy(() => import("./Terminal"));
@@ -94,29 +95,6 @@ function OpenDeclared({ job, rank, port }: { job: Job; rank: number; port: numbe
       Open port {port}
     </Button>
   );
-}
-
-interface Then {
-  onDone?: () => void;
-  onError?: (error: Error) => void;
-}
-
-function openInTab(open: ReturnType<typeof useOpenPort>, where: Port, then: Then) {
-  // Opened by the click itself: browsers stop windows that come later.
-  const tab = window.open("about:blank", "_blank");
-  open.mutate(where, {
-    onSuccess: ({ url }) => {
-      if (tab) {
-        tab.opener = null;
-        tab.location.href = url;
-      }
-      then.onDone?.();
-    },
-    onError: (error) => {
-      tab?.close();
-      then.onError?.(error);
-    },
-  });
 }
 
 function OpenPort({ job, rank, onClose }: { job: Job; rank: number; onClose: () => void }) {
