@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from millpond.client.tracking import progress as progress
     from millpond.client.tracking import set_tag as set_tag
     from millpond.client.tracking import set_tags as set_tags
+    from millpond.client.workspace import Workspace as Workspace
 
 __all__ = [
     "Cached",
@@ -66,6 +67,7 @@ __all__ = [
     "Model",
     "RecordedRun",
     "Run",
+    "Workspace",
     "__version__",
     "cache",
     "checkpoint",
@@ -118,6 +120,7 @@ _HOMES = {
     "Model": "model",
     "RecordedRun": "recorded_run",
     "Run": "run",
+    "Workspace": "workspace",
     "cache": "cached",
     "checkpoint": "checkpoint",
     "compare_runs": "recorded_run",

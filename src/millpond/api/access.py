@@ -31,7 +31,10 @@ from millpond.services.people import access, sessions, tokens
 
 COOKIE = "mill_session"
 CSRF_HEADER = "X-Mill-CSRF"
-_WHO = {ActorKind.USER: "people", ActorKind.AGENT: "agents", ActorKind.PLACEMENT: "jobs"}
+_WHO = {
+    ActorKind.USER: "people", ActorKind.AGENT: "agents", ActorKind.PLACEMENT: "jobs",
+    ActorKind.WORKSPACE: "workspaces",
+}  # fmt: skip
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -111,14 +114,18 @@ class _InProject(Requirement):
             return Scope(actor, access.find_project(tx, actor, project, self.role or Role.VIEWER))
 
 
-def _kinds(*, placements: bool, agents: bool) -> frozenset[ActorKind]:
-    chosen = {ActorKind.USER: True, ActorKind.PLACEMENT: placements, ActorKind.AGENT: agents}
+def _kinds(*, placements: bool, agents: bool, workspaces: bool = False) -> frozenset[ActorKind]:
+    chosen = {
+        ActorKind.USER: True, ActorKind.PLACEMENT: placements, ActorKind.AGENT: agents, ActorKind.WORKSPACE: workspaces,
+    }  # fmt: skip
     return frozenset(kind for kind, wanted in chosen.items() if wanted)
 
 
-def InProject(role: Role, *, placements: bool = False, agents: bool = False) -> Any:
-    """A role in the project of the path. Jobs and agents only where said; their services narrow it to their own."""
-    return Depends(_InProject(_kinds(placements=placements, agents=agents), role, role.value))
+def InProject(role: Role, *, placements: bool = False, agents: bool = False, workspaces: bool = False) -> Any:
+    """A role in the project of the path. Jobs, agents and workspaces only where said; their services narrow it to
+    their own."""
+    kinds = _kinds(placements=placements, agents=agents, workspaces=workspaces)
+    return Depends(_InProject(kinds, role, role.value))
 
 
 def ByObject(role: Role, *, placements: bool = False, agents: bool = False) -> Any:

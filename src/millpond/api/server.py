@@ -81,6 +81,7 @@ from millpond.api.routes import (
     usage,
     users,
     volumes,
+    workspaces,
 )
 from millpond.api.share_metrics import ShareCollector
 from millpond.services.deps import Deps
@@ -115,6 +116,7 @@ ROUTERS: Sequence[APIRouter] = (
     endpoints.router,
     endpoint_analyses.router,
     clusters.router,
+    workspaces.router,
     endpoint_use.router,
     computes.router,
     gpu_use.router,

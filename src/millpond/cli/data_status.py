@@ -58,7 +58,7 @@ def show_diff(
         status(mill, everything=everything)
         return
     left, right = two_refs(mill, before, after or "main")
-    _show_diff(mill, diff(mill.api, left.project, left.dataset, left.ref, right.ref), everything=everything)
+    show_changes(mill, diff(mill.api, left.project, left.dataset, left.ref, right.ref), everything=everything)
 
 
 def show_status(mill: Session, copy: WorkingCopy, *, rehash: bool, everything: bool) -> None:
@@ -66,7 +66,7 @@ def show_status(mill: Session, copy: WorkingCopy, *, rehash: bool, everything: b
         found = compare(mill.api, copy, rehash=rehash, progress=tell(meter))
     warn_skipped(mill, found.skipped)
     head = found.head.id if found.head else ""
-    _show_diff(mill, _summary(head, found.tree, found.changes), everything=everything)
+    show_changes(mill, _summary(head, found.tree, found.changes), everything=everything)
     if copy.moving_to:
         mill.out.warn(
             f"A checkout of {copy.dataset}@{copy.moving_to[:12]} was interrupted. Finish it: mill "
@@ -78,7 +78,8 @@ def show_status(mill: Session, copy: WorkingCopy, *, rehash: bool, everything: b
         mill.out.warn(f"{found.head.author} committed to {copy.branch} since your last sync.")
 
 
-def _show_diff(mill: Session, found: Diff, *, everything: bool) -> None:
+def show_changes(mill: Session, found: Diff, *, everything: bool) -> None:
+    """What differs, and how much that is."""
     if mill.out.as_json:
         mill.out.shape(found, [])
         return

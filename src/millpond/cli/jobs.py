@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -16,6 +17,7 @@ from millpond.cli.session import Session
 from millpond.cli.values import CommitId, Seconds
 from millpond.client.clusters import get_cluster
 from millpond.client.endpoints import why_endpoint
+from millpond.client.http import Api
 from millpond.client.jobs import (
     delete_jobs,
     get_job,
@@ -30,11 +32,14 @@ from millpond.client.jobs import (
     why_job,
 )
 from millpond.client.task_file import write_task
+from millpond.client.workspaces import why_workspace
 from millpond.errors import BadRequest, NotFound
 from millpond.model.job import Ending, JobState
 from millpond.model.job_spec import JobSpec, Launcher
 from millpond.model.quantity import format_bytes, format_gpus, format_seconds, parse_seconds
+from millpond.wire.endpoints import EndpointWhy
 from millpond.wire.jobs import Attempt, Job, Rank, Why
+from millpond.wire.workspace_views import WorkspaceWhy
 
 app = typer.Typer()
 
@@ -100,14 +105,16 @@ def attempts(mill: Session, job: Name) -> None:
 def why(mill: Session, job: Name) -> None:
     """Say why a job is in the state it is in: the rule, who holds what it needs, when it may start.
 
-    Also of an endpoint: its replicas, what scaled them, and what becomes of its canary; and of a cluster.
+    Also of an endpoint: its replicas, what scaled them, and what becomes of its canary; of a cluster; and of a
+    workspace: how it was made, and what it waits for.
 
     Example: mill why train
     """
     try:
         answer = why_job(mill.api, mill.project, job)
     except NotFound:
-        if not (_why_endpoint(mill, job) or _why_cluster(mill, job)):
+        others = (why_endpoint, why_workspace)
+        if not (any(_why_other(mill, job, ask) for ask in others) or _why_cluster(mill, job)):
             raise
         return
     if mill.out.as_json:
@@ -135,10 +142,10 @@ def _why_cluster(mill: Session, name: str) -> bool:
     return True
 
 
-def _why_endpoint(mill: Session, name: str) -> bool:
-    """False if there is no endpoint of that name."""
+def _why_other(mill: Session, name: str, ask: Callable[[Api, str, str], EndpointWhy | WorkspaceWhy]) -> bool:
+    """False if there is none of that name."""
     try:
-        answer = why_endpoint(mill.api, mill.project, name)
+        answer = ask(mill.api, mill.project, name)
     except NotFound:
         return False
     if mill.out.as_json:

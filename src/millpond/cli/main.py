@@ -91,6 +91,7 @@ ENTRIES = (
     Entry("edge", "millpond.cli.edge", "Push versions of models to sites, and see which each serves.", _WORK),
     Entry("serve", "millpond.cli.serve", "Serve models from this machine.", _WORK, verb=True),
     Entry("perf", "millpond.cli.perf", "Measure model servers the MLPerf way.", _WORK),
+    Entry("workspace", "millpond.cli.workspace", "Manage workspaces: writable trees with snapshots and clones.", _WORK),
     Entry("volume", "millpond.cli.volume", "Manage volumes: directories that hold cached commits.", _PLACES),
     Entry("mount", "millpond.cli.mount", "Manage mounts: directories that jobs may mount.", _PLACES),
     Entry("tier", "millpond.cli.tier", "Manage tiers: classes of service of volumes.", _PLACES),

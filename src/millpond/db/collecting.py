@@ -26,6 +26,7 @@ from millpond.db.tables import (
     ref,
     upload,
     volume,
+    workspace,
 )
 from millpond.decide.collection import PackSeen
 from millpond.decide.retention import CommitSeen, RefSeen
@@ -91,6 +92,9 @@ def named_by_others(tx: Connection, dataset_id: str) -> Mapping[str, str]:
         found.setdefault(commit_id, f"pinned on {name}")
     for commit_id, job_name in lineage.jobs_naming(tx, dataset_id).items():
         found.setdefault(commit_id, f"job {job_name}")
+    made = select(workspace.c.source_commit, workspace.c.name).join(commit, commit.c.id == workspace.c.source_commit)
+    for commit_id, name in tx.execute(made.where(commit.c.dataset_id == dataset_id)):
+        found.setdefault(commit_id, f"workspace {name} is being made from it")
     for body in tx.scalars(select(record.c.body).where(record.c.dataset_id == dataset_id)):
         for commit_id in _COMMIT.findall(body):
             found.setdefault(commit_id, "a ref is just moving there")

@@ -34,6 +34,8 @@ class Holder:
 
     def shown(self, sees: Sees, *, known: bool = True) -> str:
         """The holder as it may be named to someone who sees these projects; `known`: and what is held."""
+        if self.kind is LeaseKind.WORKSPACE:
+            return f"workspace {self.reason}" if known else "a workspace of another project"
         if self.job is None:
             return f"{self.user} ({self._until})" if known else "somebody"
         return f"job {self.job}" if sees(self.project_id) else "a job of another project"
@@ -49,6 +51,17 @@ def hold_for_job(tx: Connection, cached_id: str, job_id: str, now: datetime) -> 
     query = select(lease.c.id).where(lease.c.cached_id == cached_id, lease.c.job_id == job_id)
     if tx.execute(query).first() is None:
         tx.execute(lease.insert().values(id=new_id(), cached_id=cached_id, job_id=job_id, created_at=now))
+
+
+def hold_for_workspace(tx: Connection, cached_id: str, workspace_id: str, *, written: str, now: datetime) -> None:
+    """Until `release_workspace`: what a workspace is made from, or lies over."""
+    values = {"cached_id": cached_id, "kind": LeaseKind.WORKSPACE.value, "reader": workspace_id, "reason": written}
+    tx.execute(lease.insert().values(id=new_id(), created_at=now, **values))
+
+
+def release_workspace(tx: Connection, workspace_id: str) -> None:
+    mine = and_(lease.c.kind == LeaseKind.WORKSPACE.value, lease.c.reader == workspace_id)
+    tx.execute(lease.delete().where(mine))
 
 
 def release_job(tx: Connection, job_id: str) -> Sequence[str]:

@@ -14,7 +14,7 @@ class SpaceAccount:
     """Space of a volume while a plan is made. Commits being evicted count as gone."""
 
     def __init__(self, stock: Stock) -> None:
-        self._project = {one.id: one.project_id for one in stock.held}
+        self._project = stock.project_of
         self._shares = shares_of(stock)
         self._left = [set(share.members) for share in self._shares]
         self._of: dict[str, list[int]] = defaultdict(list)

@@ -44,12 +44,16 @@ class VolumeSpace:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A commit to fill: what the file system will allocate for it, given that it links from `base_id`."""
+    """A commit to fill: what the file system will allocate for it, given that it links from `base_id`.
+
+    Or a workspace, with the size that is reserved for it.
+    """
 
     name: str
     needed: Room
     project_id: str = ""
     base_id: str | None = None
+    noun: str = "commit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +121,13 @@ def admit(space: VolumeSpace, stock: Stock, asked: Asked) -> Admit | Refuse:
     size = f"{asked.name} takes {format_bytes(asked.needed.bytes)}"
     free = max(0, usable.bytes - account.used.bytes)
     own = [one for one in candidates if one.project_id == asked.project_id]
-    evict = [_evict(one, Cause.LIMIT) for one in account.make_room(own, is_within_limit)]
+    evict = [_evict(one, Cause.LIMIT, asked) for one in account.make_room(own, is_within_limit)]
     if not is_within_limit():
         blockers = _blockers(stock, asked, asked.project_id) if asked.needed.bytes <= (limit or 0) else ()
         return Refuse((size, _limited(space, account, asked, limit or 0)), blockers)
     gone = {one.id for one in evict}
     rest = (one for one in candidates if one.id not in gone)
-    evict += [_evict(one, Cause.ROOM) for one in account.make_room(rest, is_enough)]
+    evict += [_evict(one, Cause.ROOM, asked) for one in account.make_room(rest, is_enough)]
     if not is_enough():
         # What would not fit alone is in nobody's way.
         blockers = _blockers(stock, asked) if usable.holds(asked.needed) else ()
@@ -153,6 +157,19 @@ def fills_to_start(usable: Usable, stock: Stock) -> tuple[str, ...]:
     return tuple(started)
 
 
+def workspaces_to_start(usable: Usable, stock: Stock) -> tuple[str, ...]:
+    """The waiting workspaces that may be made now, in the order they were requested: what had to go is gone."""
+    waiting = [one for one in stock.workspaces if one.is_waiting]
+    used = used_room(stock) - Room(sum(one.reserved_bytes for one in waiting))
+    started: list[str] = []
+    for one in waiting:
+        used += Room(one.reserved_bytes)
+        if not usable.holds(used):
+            break
+        started.append(one.id)
+    return tuple(started)
+
+
 def why_stays(held: StockedCommit, bases: Collection[str]) -> str | None:
     """Why a cached commit cannot be evicted; None if it can. `bases` are those that fills link from."""
     if held.leased_by:
@@ -166,10 +183,14 @@ def why_stays(held: StockedCommit, bases: Collection[str]) -> str | None:
     return "used by a fill that links from it" if held.id in bases else None
 
 
-def _evict(held: StockedCommit, cause: Cause) -> Evict:
+def _evict(held: StockedCommit, cause: Cause, asked: Asked) -> Evict:
     # Those who see what is evicted may not see what comes: its name stays out of the reason.
     within = " within its project's limit" if cause is Cause.LIMIT else ""
-    return Evict(held.id, f"evicted to make space for another commit{within}", cause)
+    return Evict(held.id, f"evicted to make space for {_another(asked)}{within}", cause)
+
+
+def _another(asked: Asked) -> str:
+    return "another commit" if asked.noun == "commit" else f"a {asked.noun}"
 
 
 def _limited(space: VolumeSpace, account: SpaceAccount, asked: Asked, limit: int) -> str:
@@ -197,7 +218,7 @@ def _most(space: VolumeSpace, usable: Usable, used: Room, needed: Room) -> str:
 
 
 def _blockers(stock: Stock, asked: Asked, project_id: str | None = None) -> tuple[str, ...]:
-    """Commits that use space and cannot be evicted; of one project only, if its limit is the obstacle."""
+    """What uses space and cannot be evicted; of one project only, if its limit is the obstacle."""
     taken, bases = rooms(shares_of(stock)), needed_bases(stock)
     found: list[tuple[int, str, str]] = []
     for one in stock.held:
@@ -206,6 +227,13 @@ def _blockers(stock: Stock, asked: Asked, project_id: str | None = None) -> tupl
             size = taken[one.id].bytes
             written = f" ({format_bytes(size)})" if one.is_known else ""
             found.append((-size if one.is_known else 0, one.name, f"{one.name}{written} is {reason}"))
+    for space in stock.workspaces:
+        if project_id not in (None, space.project_id):
+            continue
+        of = f"workspace {space.name}" if space.is_known else "a workspace of another project"
+        amount = f"{format_bytes(space.reserved_bytes)} " if space.is_known else ""
+        text = f"{amount}reserved for {of}" + (f" of {space.owner}" if space.is_known else "")
+        found.append((-space.reserved_bytes if space.is_known else 0, space.name, text))
     named = list(dict.fromkeys(text for _, _, text in sorted(found)))
     more = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
     return (*named[:_NAMED], *more)

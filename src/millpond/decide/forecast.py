@@ -33,7 +33,7 @@ class Forecast:
 
 def forecast(limits: VolumeLimits, stock: Stock, now: datetime) -> Forecast:
     """Commits being evicted, those of the next round, those that become idle, in this order; then those that stay."""
-    account = SpaceAccount(Stock(stock.held, stock.measured, stock.limits))
+    account = SpaceAccount(stock)
     goes = [
         Step(one.id, now, None, "being evicted", one.reserved_bytes)
         for one in stock.held

@@ -1,4 +1,4 @@
-"""Cached commits of a volume as decisions see them, and the space each part uses.
+"""Cached commits and workspaces of a volume as decisions see them, and the space each part uses.
 
 Commits of one project share files by hard link: shared bytes count once, and are freed when the last commit that has
 them is evicted.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from millpond.model.cached_state import CachedState
@@ -57,6 +57,22 @@ class StockedCommit:
 
 
 @dataclass(frozen=True, slots=True)
+class StockedWorkspace:
+    """A workspace of a volume: its size is its own from when it was asked for, whatever it has written of it."""
+
+    id: str
+    name: str  # project/workspace, for reasons
+    project_id: str
+    owner: str
+    reserved_bytes: int
+    # What lies on the disk of it, with its near snapshots.
+    written_bytes: int = 0
+    # No agent knows of it yet: what it was admitted against is still being evicted.
+    is_waiting: bool = False
+    is_known: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Room:
     """Space on a file system: allocated bytes, and number of files and directories."""
 
@@ -72,14 +88,25 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Stock:
-    """All cached commits of a volume, measured sizes, and limits of projects."""
+    """All cached commits and workspaces of a volume, measured sizes, and limits of projects."""
 
     held: Sequence[StockedCommit] = ()
     measured: Sequence[Share] = ()
     limits: Mapping[str, int] = field(default_factory=dict)  # bytes by project id
+    workspaces: Sequence[StockedWorkspace] = ()
 
     def without(self, held_id: str | None) -> Stock:
-        return Stock([one for one in self.held if one.id != held_id], self.measured, self.limits)
+        return replace(
+            self,
+            held=[one for one in self.held if one.id != held_id],
+            workspaces=[one for one in self.workspaces if one.id != held_id],
+        )
+
+    @property
+    def project_of(self) -> dict[str, str]:
+        """The project of each cached commit and workspace, by id."""
+        commits = {one.id: one.project_id for one in self.held}
+        return commits | {one.id: one.project_id for one in self.workspaces}
 
 
 def shares_of(stock: Stock) -> list[Share]:
@@ -95,6 +122,7 @@ def shares_of(stock: Stock) -> list[Share]:
     for one in stock.held:
         if one.id not in measured and one.state is not CachedState.FAILED:
             found.append(Share(frozenset((one.id,)), one.reserved_bytes, one.reserved_inodes))
+    found += [Share(frozenset((one.id,)), one.reserved_bytes) for one in stock.workspaces]
     return found
 
 
@@ -125,7 +153,7 @@ def rooms(shares: Iterable[Share]) -> Mapping[str, Room]:
 
 
 def on_disk(stock: Stock) -> Room:
-    """Space on disk now: complete commits, those being evicted, and what fills have written."""
+    """Space on disk now: complete commits, those being evicted, and what fills and workspaces have written."""
     whole = {one.id for one in stock.held if one.state in (CachedState.READY, CachedState.EVICTING)}
     shares = [share for share in shares_of(stock) if not share.members.isdisjoint(whole)]
     filling = [one for one in stock.held if one.state is CachedState.FILLING and not one.is_waiting]
@@ -133,7 +161,8 @@ def on_disk(stock: Stock) -> Room:
         sum(min(one.written_bytes, one.reserved_bytes) for one in filling),
         sum(min(one.written_inodes, one.reserved_inodes) for one in filling),
     )
-    return room_of(shares) + written
+    made = sum(min(one.written_bytes, one.reserved_bytes) for one in stock.workspaces)
+    return room_of(shares) + written + Room(made)
 
 
 def used_room(stock: Stock) -> Room:
@@ -144,7 +173,7 @@ def used_room(stock: Stock) -> Room:
 
 def project_rooms(stock: Stock) -> dict[str, Room]:
     """Space used per project."""
-    project = {one.id: one.project_id for one in stock.held}
+    project = stock.project_of
     waiting = {one.id for one in stock.held if one.is_waiting}
     found: dict[str, Room] = defaultdict(Room)
     for share in shares_of(stock):

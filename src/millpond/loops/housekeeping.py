@@ -26,6 +26,9 @@ from millpond.services.people import sessions
 from millpond.services.places import tiers, volume_usage
 from millpond.services.runs import artifact_commits, part_uploads, runs
 from millpond.services.sources import source_runs, sources
+from millpond.services.workspaces import access as workspace_access
+from millpond.services.workspaces import changes as workspace_changes
+from millpond.services.workspaces import schedules as workspace_schedules
 
 _TOPIC = "housekeeping"
 logger = getLogger(__name__)
@@ -51,6 +54,8 @@ def loops(deps: Deps) -> Sequence[Loop]:
         Loop("checkpoints", "bin", 600.0, partial(checkpoints.remove_old, deps)),
         Loop("dataset bin", "bin", 600.0, partial(purge.purge_datasets, deps)),
         Loop("version bin", "bin", 600.0, partial(model_bin.purge_versions, deps)),
+        Loop("workspace bin", "bin", 600.0, partial(workspace_changes.purge_old, deps)),
+        Loop("workspaces", workspace_access.TOPIC, 2.0, partial(_look_after_workspaces, deps)),
         Loop("model checks", checks.TOPIC, checks.SECONDS, partial(checks.settle_all, deps)),
         Loop("doomed", "doomed", 60.0, lambda now: pending_deletion.finish(deps)),
         *_collecting(deps),
@@ -65,6 +70,12 @@ def loops(deps: Deps) -> Sequence[Loop]:
         Loop("records", "records", 30.0, lambda now: records.finish_pending(deps, older_than=records.LEFT_BEHIND)),
         Loop("verify", "verify", 10.0, lambda now: verify.verify_some(deps, at_rest=verify.AT_REST)),
     ]
+
+
+def _look_after_workspaces(deps: Deps, now: datetime) -> None:
+    workspace_schedules.run_due(deps, now)
+    workspace_schedules.apply_rules(deps, now)
+    workspace_changes.settle(deps, now)
 
 
 def _collecting(deps: Deps) -> list[Loop]:

@@ -19,6 +19,7 @@ class DatasetKind(Enum):
     MODEL = "model"
     FLOW = "flow"
     STEP = "step"
+    WORKSPACE = "workspace"
 
 
 @dataclass(frozen=True, slots=True)

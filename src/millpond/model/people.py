@@ -86,6 +86,8 @@ class ActorKind(Enum):
     USER = "user"
     AGENT = "agent"
     PLACEMENT = "placement"
+    # An agent that keeps snapshots of a workspace, or reads for it.
+    WORKSPACE = "workspace"
     SYSTEM = "system"
 
 
@@ -101,6 +103,7 @@ class Actor:
     site_id: str | None = None
     placement_id: str | None = None
     job_id: str | None = None
+    workspace_id: str | None = None
     is_admin: bool = False
     roles: Mapping[str, Role] = field(default_factory=dict)
 

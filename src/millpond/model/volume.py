@@ -81,11 +81,13 @@ class Volume:
 
 
 class LeaseKind(Enum):
-    """Who promises not to evict: a job until it ends, a person until a time, or whoever reads until a time."""
+    """Who promises not to evict: a job until it ends, a person until a time, whoever reads until a time, or a workspace
+    that is made from it or lies over it."""
 
     JOB = "job"
     HOLD = "hold"
     READ = "read"
+    WORKSPACE = "workspace"
 
 
 class Cause(Enum):

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from millpond.cli.data_status import MOST_SHOWN, _show_diff
+from millpond.cli.data_status import MOST_SHOWN, show_changes
 from millpond.cli.output import Output
 from millpond.cli.session import Flags, Session
 from millpond.wire.data import Change, Diff
@@ -31,6 +31,6 @@ def test_a_long_list_of_changes_is_cut_for_people(terminal: bool, everything: bo
     mill = Session(Flags())
     out, err = Terminal() if terminal else io.StringIO(), io.StringIO()
     mill.__dict__["out"] = Output(stdout=out, stderr=err, no_color=True)
-    _show_diff(mill, found, everything=everything)
+    show_changes(mill, found, everything=everything)
     assert len(out.getvalue().splitlines()) == shown
     assert ("… and 1,204 more; --all shows them" in err.getvalue()) == (shown == MOST_SHOWN)

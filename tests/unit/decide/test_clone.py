@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from millpond.decide.workspaces.clone import OVERLAY_FILES, Begins, CloneSource, CloneTarget, How, choose_how
+from millpond.decide.workspaces.clone import OVERLAY_FILES, CloneSource, CloneTarget, choose_how
+from millpond.model.workspace import Begins, How
 
 FEW, MANY = 1_000, 600_000
 COMMIT = CloneSource(Begins.COMMIT, files=FEW, bytes=10 * 10**9, is_near=True)

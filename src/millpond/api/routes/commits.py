@@ -15,7 +15,8 @@ from millpond.api.routes.datasets import find
 from millpond.api.shapes import data as shapes
 from millpond.model.dataset import Commit, Dataset
 from millpond.model.lineage import LineageDirection
-from millpond.model.people import Role
+from millpond.model.names import WORKSPACE_DATASET
+from millpond.model.people import ActorKind, Role
 from millpond.services.caches import holds as cache_holds
 from millpond.services.commits import commits
 from millpond.services.commits.changes import edits, merges
@@ -23,14 +24,15 @@ from millpond.services.commits.commits import NewCommit
 from millpond.services.datasets import diffs, lineage, reading, urls
 from millpond.services.deps import Deps
 from millpond.services.lake import verification
+from millpond.services.workspaces.diffs import kept_snapshot
 from millpond.wire import data as wire
 from millpond.wire import lineage as wire_lineage
 from millpond.wire.base import Page
 
 router = APIRouter(prefix="/projects/{project}/datasets/{dataset}", tags=["commits"])
 
-Committer = Annotated[Scope, InProject(Role.MEMBER, placements=True)]
-Reader = Annotated[Scope, InProject(Role.VIEWER, placements=True, agents=True)]
+Committer = Annotated[Scope, InProject(Role.MEMBER, placements=True, workspaces=True)]
+Reader = Annotated[Scope, InProject(Role.VIEWER, placements=True, agents=True, workspaces=True)]
 TreePath = Annotated[str, Query(max_length=20_000, description="In text form: \\xNN for bytes that are not UTF-8.")]
 
 
@@ -126,7 +128,7 @@ def get_diff(
 ) -> wire.Diff:
     """Added, removed, changed and renamed paths between two refs."""
     found, old = commit_of(deps, scope, dataset, before)
-    new = reading.get_commit(deps, found, after)
+    _, new = commit_of(deps, scope, dataset, after)
     return shapes.diff(diffs.diff(deps, found, old, new, limit=limit, cursor=cursor))
 
 
@@ -158,6 +160,9 @@ def revert_commit(dataset: str, body: wire.Revert, scope: Member, deps: DepsOf) 
 
 
 def commit_of(deps: Deps, scope: Scope, dataset: str, ref: str) -> tuple[Dataset, Commit]:
+    """A snapshot of a workspace only for those who may use that."""
+    if dataset == WORKSPACE_DATASET and scope.actor.kind is not ActorKind.WORKSPACE:
+        return kept_snapshot(deps, scope.actor, scope.project, ref)
     found = find(deps, scope, dataset)
     return found, reading.get_commit(deps, found, ref)
 

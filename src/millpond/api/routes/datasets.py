@@ -116,4 +116,6 @@ def delete_ref(
 
 def find(deps: Deps, scope: Scope, name: str) -> Dataset:
     with deps.db.read() as tx:
-        return datasets.find(tx, scope.project, name)
+        found = datasets.find(tx, scope.project, name)
+        datasets.refuse_workspaces(scope.actor, found)
+        return found

@@ -19,7 +19,7 @@ from millpond.wire import data as wire
 
 router = APIRouter(prefix="/projects/{project}/uploads", tags=["uploads"])
 
-Uploader = Annotated[Scope, InProject(Role.MEMBER, placements=True)]
+Uploader = Annotated[Scope, InProject(Role.MEMBER, placements=True, workspaces=True)]
 
 
 @router.post("", status_code=201)

@@ -92,6 +92,7 @@ from millpond.db.tables.work import (
     staged_artifact,
     usage,
 )
+from millpond.db.tables.workspaces import job_workspace, workspace, workspace_schedule, workspace_snapshot
 
 __all__ = [
     "account",
@@ -136,6 +137,7 @@ __all__ = [
     "gpu_share_sample",
     "job",
     "job_event",
+    "job_workspace",
     "join_token",
     "lake_replica",
     "lake_replica_commit",
@@ -205,4 +207,7 @@ __all__ = [
     "volume_sample",
     "volume_share",
     "volume_sight",
+    "workspace",
+    "workspace_schedule",
+    "workspace_snapshot",
 ]

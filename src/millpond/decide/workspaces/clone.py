@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
 
 from millpond.decide.bandwidth import expected_seconds
 from millpond.model.quantity import format_count, format_seconds, format_tree
+from millpond.model.workspace import Begins, How
 
 # A layer costs every first write a copy of the file, and binds all jobs to one machine: below so many files it saves
 # too little for that.
@@ -21,27 +21,6 @@ OVERLAY_FILES = 5_000
 _FILE_SECONDS = 0.00015
 _COPY_BYTES_PER_SECOND = 400e6
 _MOUNT_SECONDS = 0.05
-
-
-class How(Enum):
-    """A way to make a tree."""
-
-    EMPTY = "empty"
-    SUBVOLUME = "subvolume"
-    CSI = "csi"
-    OVERLAY = "overlay"
-    REFLINK = "reflink"
-    FILL = "fill"
-    COPY = "copy"
-
-
-class Begins(Enum):
-    """What a workspace begins with."""
-
-    EMPTY = "empty"
-    COMMIT = "commit"
-    SNAPSHOT = "snapshot"
-    WORKSPACE = "workspace"  # as it is now
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from millpond.model.names import (
     FLOW_DATASET,
     OUTPUT_DATASET,
     STEP_DATASET,
+    WORKSPACE_DATASET,
     check_ref_name,
 )
 from millpond.model.people import Actor, ActorKind, Project
@@ -35,6 +36,7 @@ from millpond.services.datasets import datasets as dataset_service
 from millpond.services.deps import Deps
 from millpond.services.jobs import checkpoints
 from millpond.services.people import access
+from millpond.services.workspaces import kept_commits
 
 _OF_JOBS = (OUTPUT_DATASET, CHECKPOINT_DATASET)
 
@@ -54,7 +56,7 @@ class NewCommit:
 
 def create(deps: Deps, actor: Actor, project: Project, dataset_name: str, asked: NewCommit) -> tuple[Dataset, Commit]:
     """Commit an uploaded tree to a branch. People commit to data and `.code`, a job to `.outputs` and `.checkpoints` on
-    its own branch.
+    its own branch, a workspace to `.workspaces` on those of its snapshots.
 
     Incomplete names what must be sent first, BadFormat what is wrong with the tree, RefMoved (`details["head"]`)
     that somebody else came first. Asking again for what is done already returns that commit.
@@ -65,10 +67,10 @@ def create(deps: Deps, actor: Actor, project: Project, dataset_name: str, asked:
     with deps.db.read() as tx:
         upload = upload_service.find(tx, actor, project, asked.upload)
         head = refs.head_commit(tx, dataset, asked.branch)
-        if asked.parent is not None and actor.kind is ActorKind.PLACEMENT:
+        if asked.parent is not None and actor.kind is not ActorKind.USER:
             raise Forbidden("A job commits on top of its own outputs only.")
         parent = _parent(tx, dataset, asked)
-        lineage = _lineage(tx, actor)
+        lineage = _lineage(tx, actor, asked.branch)
     if asked.origin is not None:
         lineage = lineage_of_origin(actor, asked.origin, asked.tree)
     if head is not None and _is_done(head, actor, asked, lineage):
@@ -77,6 +79,9 @@ def create(deps: Deps, actor: Actor, project: Project, dataset_name: str, asked:
         raise refs.moved(dataset, asked.branch, head.id if head else None)
     before = head or parent
     is_checkpoint = dataset.kind is DatasetKind.CHECKPOINT
+    noted_by = partial(checkpoints.note, actor=actor) if is_checkpoint else None
+    if dataset.kind is DatasetKind.WORKSPACE:
+        noted_by = partial(_note_kept, branch=asked.branch)
     proposal = Proposal(
         tree=asked.tree,
         branch=asked.branch,
@@ -88,7 +93,7 @@ def create(deps: Deps, actor: Actor, project: Project, dataset_name: str, asked:
         owner=upload.owner,
         upload_id=upload.id,
         lineage=lineage,
-        noted_by=partial(checkpoints.note, actor=actor) if is_checkpoint else None,
+        noted_by=noted_by,
     )
     commit = accept(deps, actor, dataset, proposal)
     if is_checkpoint:
@@ -99,6 +104,14 @@ def create(deps: Deps, actor: Actor, project: Project, dataset_name: str, asked:
 def _dataset(deps: Deps, actor: Actor, project: Project, name: str, branch: str) -> Dataset:
     """The dataset, if this actor may commit there."""
     is_job = actor.kind is ActorKind.PLACEMENT
+    if actor.kind is ActorKind.WORKSPACE or name == WORKSPACE_DATASET:
+        owner, _, number = branch.rpartition("/")
+        if name != WORKSPACE_DATASET or owner != (actor.workspace_id or "?") or not number.isdecimal():
+            raise Forbidden(
+                f"Only snapshots of workspaces are committed to {WORKSPACE_DATASET}, each on its own branch.",
+                hint="Take a snapshot: mill workspace snapshot NAME",
+            )
+        return dataset_service.ensure_system_dataset(deps, project, name)
     if is_job and (name not in _OF_JOBS or branch != actor.job_id):
         raise Forbidden(f"A job can only commit to {' and '.join(_OF_JOBS)}, on the branch named after its id.")
     if not is_job and name in _OF_JOBS:
@@ -131,6 +144,11 @@ def _parent(tx: Connection, dataset: Dataset, asked: NewCommit) -> Commit | None
     return found
 
 
+def _note_kept(tx: Connection, commit: Commit, *, branch: str) -> None:
+    workspace_id, _, number = branch.rpartition("/")
+    kept_commits.note_kept(tx, workspace_id, int(number), commit.id)
+
+
 def _is_done(head: Commit, actor: Actor, asked: NewCommit, lineage: Mapping[str, Any]) -> bool:
     """The branch is at this tree already: nothing has changed, or the answer to an earlier request was lost.
 
@@ -145,8 +163,10 @@ def _is_done(head: Commit, actor: Actor, asked: NewCommit, lineage: Mapping[str,
     return head.id == asked.expected or was_asked_before
 
 
-def _lineage(tx: Connection, actor: Actor) -> Mapping[str, Any]:
-    """Said by the server for jobs, from their own rows: nobody can claim another origin."""
+def _lineage(tx: Connection, actor: Actor, branch: str) -> Mapping[str, Any]:
+    """Said by the server for jobs and workspaces, from their own rows: nobody can claim another origin."""
+    if actor.kind is ActorKind.WORKSPACE:
+        return kept_commits.lineage_of(tx, actor.workspace_id or "", int(branch.rpartition("/")[2]))
     if actor.kind is not ActorKind.PLACEMENT:
         return {}
     job = jobs.get(tx, actor.job_id or "")

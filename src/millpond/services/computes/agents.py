@@ -27,7 +27,7 @@ from millpond.model.people import Actor
 from millpond.services.caches import near_outputs
 from millpond.services.caches.fills import desired as desired_fills
 from millpond.services.caches.fills import reports as cache_reports
-from millpond.services.computes import compute_tests, presence
+from millpond.services.computes import compute_tests, presence, workspaces
 from millpond.services.computes.desired import desired_placements
 from millpond.services.computes.joining import check_protocol
 from millpond.services.computes.presence import is_connected
@@ -61,6 +61,7 @@ def observe(deps: Deps, actor: Actor, observed: Observed) -> Agent:
     cache_reports.observe_fills(deps, agent, [fill for fill in observed.fills if fill.state == "ready"])
     cache_reports.observe_volumes(deps, agent, observed.volumes)
     cache_reports.observe_fills(deps, agent, [fill for fill in observed.fills if fill.state != "ready"])
+    workspaces.observe(deps, agent, observed.workspaces)
     stores.observe(deps, agent, {one.store: one.problem for one in observed.stores})
     # The last word of a service that ended is taken before its end.
     service_reports.observe_services(deps, agent, _words(observed.placements), now)
@@ -82,6 +83,7 @@ def desired(deps: Deps, agent: Agent, observed: Observed) -> Desired:
         )
         trials = compute_tests.wanted(tx, agent.compute_id, deps.clock.now())
         tunnels = tunnel_calls.waiting_for(deps, tx, agent)
+        in_reach = workspaces.desired(tx, deps, agent)
     answer = Desired(
         revision="",
         agent_id=agent.id,
@@ -94,6 +96,7 @@ def desired(deps: Deps, agent: Agent, observed: Observed) -> Desired:
         grants=desired_fills.grants_for(deps, agent),
         stores=list(stores.wanted_at(deps, agent.site_id)),
         limits=desired_fills.limits_for(deps, agent),
+        workspaces=in_reach,
         word_seconds=presence.WORD.total_seconds(),
         server_time=deps.clock.now(),
     )

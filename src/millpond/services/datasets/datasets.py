@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from millpond.db import datasets, leases, volumes
 from millpond.db.datasets import Card, PendingRecord
 from millpond.db.dependents import jobs_using_dataset
-from millpond.errors import BadRequest, InUse, NameTaken
+from millpond.errors import BadRequest, Forbidden, InUse, NameTaken
 from millpond.lake.records import Create, Delete, Rename, Restore, decode_record
 from millpond.model.dataset import Dataset, DatasetKind
 from millpond.model.ids import new_id
@@ -23,10 +23,11 @@ from millpond.model.names import (
     OUTPUT_DATASET,
     STEP_DATASET,
     SYSTEM_DATASETS,
+    WORKSPACE_DATASET,
     DatasetRef,
     check_name,
 )
-from millpond.model.people import SYSTEM, Actor, Project
+from millpond.model.people import SYSTEM, Actor, ActorKind, Project
 from millpond.services.caches import eviction
 from millpond.services.commits import records
 from millpond.services.computes.presence import connected_since
@@ -44,6 +45,7 @@ _SYSTEM_KINDS = {
     CHECKPOINT_DATASET: DatasetKind.CHECKPOINT,
     FLOW_DATASET: DatasetKind.FLOW,
     STEP_DATASET: DatasetKind.STEP,
+    WORKSPACE_DATASET: DatasetKind.WORKSPACE,
 }
 
 
@@ -82,7 +84,9 @@ def find_written(tx: Connection, actor: Actor, text: str, *, project: str | None
     written = DatasetRef.parse_commit(text)
     chosen = written.project or project
     if chosen is not None:
-        return find(tx, access.find_project(tx, actor, chosen), written.dataset), written.ref
+        named = find(tx, access.find_project(tx, actor, chosen), written.dataset)
+        refuse_workspaces(actor, named)
+        return named, written.ref
     among = access.visible_projects(actor)
     found = datasets.find_everywhere(tx, written.dataset, among=among)
     if not found:
@@ -93,7 +97,17 @@ def find_written(tx: Connection, actor: Actor, text: str, *, project: str | None
         raise BadRequest(
             f"Several projects have a dataset {written.dataset!r}: {names}.", hint="Add the project: PROJECT/DATASET."
         )
+    refuse_workspaces(actor, found[0])
     return found[0], written.ref
+
+
+def refuse_workspaces(actor: Actor, dataset: Dataset) -> None:
+    """Snapshots of workspaces are private to their owners: they are reached through their workspace alone."""
+    if dataset.kind is DatasetKind.WORKSPACE and actor.kind not in (ActorKind.WORKSPACE, ActorKind.SYSTEM):
+        raise Forbidden(
+            f"{dataset.written} holds snapshots of workspaces.",
+            hint="Use them by their workspace: mill workspace snapshots NAME",
+        )
 
 
 def card(deps: Deps, dataset: Dataset) -> DatasetView:

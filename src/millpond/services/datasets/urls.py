@@ -24,13 +24,18 @@ from millpond.services.lake import stores
 from millpond.services.lake.stores import ReadableStore
 from millpond.services.models import job_reads
 from millpond.services.people import access
+from millpond.services.workspaces import tokens as workspace_tokens
 
 _READABLE = (PackState.LIVE, PackState.CONDEMNED)
 
 
 def check_may_know(deps: Deps, actor: Actor, commit: Commit) -> None:
-    """People by their role, checked already; an agent what it is told to bring or check, a job its data and outputs."""
-    if actor.kind is not ActorKind.USER:
+    """People by their role, checked already; an agent what it is told to bring or check, a job its data and outputs, a
+    workspace what it is made from and keeps."""
+    if actor.kind is ActorKind.WORKSPACE:
+        if not workspace_tokens.reads(deps, actor, commit):
+            raise Forbidden("A workspace can only read what it is made from and its own snapshots.")
+    elif actor.kind is not ActorKind.USER:
         with deps.db.read() as tx:
             _check_may_read(tx, actor, commit)
 

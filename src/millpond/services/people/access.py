@@ -33,6 +33,7 @@ _LISTED_BY = {
     "member": "mill project members PROJECT",
     "model": "mill model list",
     "deleted model": "mill model list --deleted",
+    "deleted workspace": "mill workspace list --deleted",
     "mount": "mill mount list",
     "path": "mill data ls DATASET@REF",
     "policy": "mill cache kept",
@@ -51,6 +52,8 @@ _LISTED_BY = {
     "user": "mill user list",
     "view": "mill run view list",
     "volume": "mill volume list",
+    "volume or tier": "mill volume list",
+    "workspace": "mill workspace list",
 }
 
 

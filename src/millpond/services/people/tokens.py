@@ -17,6 +17,7 @@ from millpond.model.people import Actor, Token, TokenKind
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.people import access, audit
+from millpond.services.workspaces import tokens as workspace_tokens
 
 logger = getLogger(__name__)
 
@@ -38,6 +39,8 @@ def hash_secret(secret: str) -> bytes:
 
 def actor_of(deps: Deps, secret: str) -> Actor:
     """Who holds this token. NotSignedIn, TokenExpired, or StalePlacement for a job whose placement is over."""
+    if workspace_tokens.is_token(secret):
+        return workspace_tokens.actor_of(deps, secret)
     now = deps.clock.now()
     with deps.db.read() as tx:
         token = tokens.find_by_hash(tx, hash_secret(secret))

@@ -28,6 +28,7 @@ from millpond.services.caches.admission.differences import best_base
 from millpond.services.caches.admission.stock import everything, space_of, stock_of
 from millpond.services.computes import trust
 from millpond.services.egress import budgets
+from millpond.services.workspaces.starting import start_waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,15 +141,16 @@ def check_usable(volume: Volume) -> None:
 
 
 def start_fills(tx: Connection, volume: Volume, now: datetime) -> bool:
-    """Give a number to the waiting fills for which there is room now; whether there were any.
+    """Give a number to the waiting fills and workspaces for which there is room now; whether there were any.
 
     To be called whenever room may have become free. From here on agents are told to fill.
     """
     stock = stock_of(tx, volume.id, now)
-    chosen = fills_to_start(usable_room(space_of(volume), stock), stock)
+    usable = usable_room(space_of(volume), stock)
+    chosen = fills_to_start(usable, stock)
     for cached_id in chosen:
         caches.change(tx, cached_id, attempt=volumes.take_attempt(tx, volume.id))
-    return bool(chosen)
+    return start_waiting(tx, volume, usable, stock) or bool(chosen)
 
 
 def mark_evictions(tx: Connection, volume: Volume, plan: Sequence[Evict]) -> tuple[CachedView, ...]:

@@ -7,13 +7,14 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from millpond.db import caches, leases, policies, shares
+from millpond.db import caches, leases, policies, shares, workspaces
 from millpond.db.caches import CachedView
 from millpond.db.leases import Holder, Sees
+from millpond.db.workspaces import StockedRow
 from millpond.decide.admission import VolumeSpace, usable_room
 from millpond.decide.allocation import BLOCK
 from millpond.decide.eviction import VolumeLimits
-from millpond.decide.stock import Room, Stock, StockedCommit
+from millpond.decide.stock import Room, Stock, StockedCommit, StockedWorkspace
 from millpond.model.volume import CachedCommit, Volume
 
 FOREIGN = "a commit of another project"
@@ -31,7 +32,8 @@ def stock_of(tx: Connection, volume_id: str, now: datetime, *, sees: Sees = ever
         _held(view, holders.get(view.cached.id, ()), kept.get(view.cached.commit_id), sees)
         for view in caches.of_volume(tx, volume_id)
     ]
-    return Stock(held, shares.of_volume(tx, volume_id), shares.limits_by_project(tx, volume_id))
+    made = [_made(row, sees) for row in workspaces.stocked(tx, volume_id)]
+    return Stock(held, shares.of_volume(tx, volume_id), shares.limits_by_project(tx, volume_id), made)
 
 
 def space_of(volume: Volume) -> VolumeSpace:
@@ -81,6 +83,21 @@ def _held(view: CachedView, holders: Sequence[Holder], kept_for: str | None, see
         base_id=row.base_id,
         cost=float(row.bytes),
         is_known=is_known,
+    )
+
+
+def _made(row: StockedRow, sees: Sees) -> StockedWorkspace:
+    """Of one in the bin, which nobody writes to, only what it has written; near snapshots take their room beside."""
+    reserved = row.written_bytes if row.is_deleted else max(row.size_bytes, row.written_bytes)
+    return StockedWorkspace(
+        id=row.id,
+        name=f"{row.project}/{row.name}" + (" (in the bin)" if row.is_deleted else ""),
+        project_id=row.project_id,
+        owner=row.owner,
+        reserved_bytes=reserved + row.snapshot_bytes,
+        written_bytes=row.written_bytes + row.snapshot_bytes,
+        is_waiting=row.is_waiting,
+        is_known=sees(row.project_id),
     )
 
 

@@ -14,6 +14,7 @@ from millpond.services.caches.verification import renumber
 from millpond.services.computes import presence
 from millpond.services.computes.presence import is_connected
 from millpond.services.deps import Deps
+from millpond.services.workspaces import starting as workspace_starting
 
 logger = getLogger(__name__)
 
@@ -58,3 +59,4 @@ def _renumber(tx: Connection, volume: Volume) -> None:
             caches.change(tx, row.id, attempt=volumes.take_attempt(tx, volume.id))
         elif row.is_verifying:
             renumber(tx, row, volumes.take_attempt(tx, volume.id))
+    workspace_starting.renumber(tx, volume)

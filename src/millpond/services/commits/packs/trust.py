@@ -49,9 +49,11 @@ def is_sealed(deps: Deps, pack: Pack) -> bool:
 
 
 def owner_of(actor: Actor) -> str:
-    """Whose packs these are: a person's, whatever the machine, or those of one placement of a job."""
+    """Whose packs these are: a person's, whatever the machine, those of one placement of a job, or a workspace's."""
     if actor.kind is ActorKind.PLACEMENT:
         return owner_of_placement(actor.placement_id or "")
+    if actor.kind is ActorKind.WORKSPACE:
+        return f"workspace:{actor.workspace_id}"
     if actor.user_id is None:
         raise Forbidden("Only people and jobs can upload.")
     return f"user:{actor.user_id}"

@@ -39,6 +39,13 @@ function Holder({ holder }: { holder: LeaseHolder }) {
       </>
     );
   }
+  if (holder.kind === "workspace") {
+    return (
+      <>
+        workspace {holder.reason}, <Time at={holder.since} />
+      </>
+    );
+  }
   return (
     <>
       {WORDS[holder.kind]} {holder.user}

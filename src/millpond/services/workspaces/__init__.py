@@ -1,0 +1,1 @@
+"""Workspaces: writable trees on volumes, with snapshots (docs/design/028)."""
