@@ -59,7 +59,7 @@ def mill(capsys: pytest.CaptureFixture[str]) -> Any:
         capsys.readouterr()
         assert main([*arguments, "--json"]) == code, capsys.readouterr().err
         out, err = capsys.readouterr()
-        return json.loads(out if code == 0 else err)
+        return json.loads(out) if code == 0 else json.loads(err.splitlines()[-1])["error"]
 
     return run
 
@@ -110,12 +110,12 @@ def test_where_a_machine_sees_it(disk: WorkspaceDisk, mill: Any, tmp_path: Path)
     with working(disk):
         made = mill("workspace", "create", "notes", "--size", "1GB")
     said = mill("workspace", "mount", "notes", code=2)
-    assert f"does not see {made['path']}" in said["detail"]
+    assert f"does not see {made['path']}" in said["message"]
     assert "Mount volume nfs" in said["hint"]
-    assert mill("workspace", "create", "x", code=2)["detail"] == "No size given."
+    assert mill("workspace", "create", "x", code=2)["message"] == "No size given."
     assert mill("workspace", "create", "x", "--size", "soon", code=2)["hint"].startswith("Write it as")
     assert mill("workspace", "clone", "notes@", "x", code=2)["code"] == "bad_name"
-    assert mill("workspace", "schedule", "notes", "daily", code=2)["detail"] == "Give either --every or --cron."
+    assert mill("workspace", "schedule", "notes", "daily", code=2)["message"] == "Give either --every or --cron."
 
 
 def test_a_script(disk: WorkspaceDisk) -> None:
