@@ -100,6 +100,9 @@ EXISTING = {
     "b": "local",
     "replica": "nothing",
     "tier": "premium",
+    "workspace": "notes",
+    "snapshot": "first",
+    "series": "daily",
 }
 MISSING = dict.fromkeys(EXISTING, "nothing-here") | {"project": PROJECT, "port": "1"}
 # How full volumes and computes are is for everybody who is signed in, whoever fills them.

@@ -4269,6 +4269,280 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/workspaces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Workspaces */
+        get: operations["list_workspaces"];
+        put?: never;
+        /**
+         * Create Workspace
+         * @description Reserve its size and begin to make it. 409 `does_not_fit` says what stands in the way.
+         */
+        post: operations["create_workspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/workspaces/{workspace}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Workspace
+         * @description By name or id.
+         */
+        get: operations["get_workspace"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Workspace
+         * @description Move it to the bin. Refused while jobs have it.
+         */
+        delete: operations["delete_workspace"];
+        options?: never;
+        head?: never;
+        /**
+         * Change Workspace
+         * @description Resize it, share it or take that back.
+         */
+        patch: operations["change_workspace"];
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/workspaces/{workspace}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Diff Workspace Snapshots
+         * @description Paths that differ between two kept snapshots. 409 `not_ready` while one is not kept yet.
+         */
+        get: operations["diff_workspace_snapshots"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/workspaces/{workspace}/refresh": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Refresh Workspace
+         * @description Replace a clone's content by what it was cloned from, as that is now, after a snapshot of what is there.
+         */
+        post: operations["refresh_workspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/workspaces/{workspace}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restore Workspace
+         * @description Put a snapshot in the place of the tree, after a snapshot of what is there; or into a new workspace.
+         */
+        post: operations["restore_workspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/workspaces/{workspace}/schedules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Snapshot Schedules */
+        get: operations["list_snapshot_schedules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/workspaces/{workspace}/schedules/{series}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put Snapshot Schedule
+         * @description Take snapshots of a series by themselves, in the place of the schedule that it has.
+         */
+        put: operations["put_snapshot_schedule"];
+        post?: never;
+        /**
+         * Delete Snapshot Schedule
+         * @description The snapshots stay.
+         */
+        delete: operations["delete_snapshot_schedule"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/workspaces/{workspace}/snapshots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Workspace Snapshots
+         * @description Newest first.
+         */
+        get: operations["list_workspace_snapshots"];
+        put?: never;
+        /**
+         * Create Workspace Snapshot
+         * @description Freeze the tree; it is kept in the lake afterwards, in the background.
+         */
+        post: operations["create_workspace_snapshot"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/workspaces/{workspace}/snapshots/{snapshot}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Workspace Snapshot
+         * @description By name or number. One that a run is linked to goes by its number only.
+         */
+        delete: operations["delete_workspace_snapshot"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/workspaces/{workspace}/snapshots/{snapshot}/entries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Workspace Snapshot Entries
+         * @description One directory of a kept snapshot.
+         */
+        get: operations["list_workspace_snapshot_entries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/workspaces/{workspace}/undelete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Undelete Workspace
+         * @description Bring one back from the bin.
+         */
+        post: operations["undelete_workspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/workspaces/{workspace}/why": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Why Workspace
+         * @description Why it is in its state, where it is and how it was made.
+         */
+        get: operations["why_workspace"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/workspaces/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan Workspace
+         * @description Where it would go, how it would be made and how long that would take. Nothing is changed.
+         */
+        post: operations["plan_workspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/queues": {
         parameters: {
             query?: never;
@@ -4834,6 +5108,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workspaces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List All Workspaces
+         * @description Of all projects: yours, those that are shared, and all of projects that you administer.
+         */
+        get: operations["list_all_workspaces"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -5125,6 +5419,12 @@ export interface components {
              */
             shards: number;
         };
+        /**
+         * Begins
+         * @description What a workspace begins with.
+         * @enum {string}
+         */
+        Begins: "empty" | "commit" | "snapshot" | "workspace";
         /**
          * Blocker
          * @description A running job that holds what a pending one needs; without its name if the reader has no role in its project.
@@ -6299,6 +6599,12 @@ export interface components {
             works: boolean;
         };
         /**
+         * Consistency
+         * @description How whole a snapshot or clone is: of one moment, of a job that was paused, or of a moment for each file.
+         * @enum {string}
+         */
+        Consistency: "atomic" | "frozen" | "per-file";
+        /**
          * Credentials
          * @description What opens a place. S3: `key_id` and `secret`; Google Cloud Storage: `service_account`, the text of its key
          *     file; https: `user` and `password`, or `bearer`. Never sent back.
@@ -6392,7 +6698,7 @@ export interface components {
          * DatasetKind
          * @enum {string}
          */
-        DatasetKind: "data" | "code" | "output" | "artifact" | "checkpoint" | "model" | "flow" | "step";
+        DatasetKind: "data" | "code" | "output" | "artifact" | "checkpoint" | "model" | "flow" | "step" | "workspace";
         /**
          * DatasetTotals
          * @description The header of the hub: `6 Datasets · 290.2 MB · 3 NFS Connected · 1.07/360.77 GB used by cached commits`.
@@ -8813,6 +9119,12 @@ export interface components {
             saved_seconds: number;
         };
         /**
+         * How
+         * @description A way to make a tree.
+         * @enum {string}
+         */
+        How: "empty" | "subvolume" | "csi" | "overlay" | "reflink" | "fill" | "copy";
+        /**
          * Import
          * @description Register what lies at a place. The objects stay where they are; no byte is copied.
          */
@@ -10083,10 +10395,11 @@ export interface components {
         };
         /**
          * LeaseKind
-         * @description Who promises not to evict: a job until it ends, a person until a time, or whoever reads until a time.
+         * @description Who promises not to evict: a job until it ends, a person until a time, whoever reads until a time, or a workspace
+         *     that is made from it or lies over it.
          * @enum {string}
          */
-        LeaseKind: "job" | "hold" | "read";
+        LeaseKind: "job" | "hold" | "read" | "workspace";
         /**
          * Ledger
          * @description Where the time went, in seconds; None for what has not begun. `total` is queue to end, `run` the user's code.
@@ -11575,6 +11888,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[Workspace] */
+        Page_Workspace_: {
+            /** Items */
+            items: components["schemas"]["Workspace"][];
+            /** Next */
+            next?: string | null;
+        };
         /**
          * PageSlotsRequest
          * @description Ids of pages the client has; slots come back for those the project lacks.
@@ -12912,6 +13232,29 @@ export interface components {
          */
         Scenario: "single" | "multi" | "offline" | "server";
         /**
+         * ScheduleCreate
+         * @description `every_seconds`, or a cron expression in a time zone; `keep` as for snapshots.
+         */
+        ScheduleCreate: {
+            /**
+             * Cron
+             * @default
+             */
+            cron: string;
+            /**
+             * Every Seconds
+             * @default 0
+             */
+            every_seconds: number;
+            /** Keep */
+            keep?: string | null;
+            /**
+             * Timezone
+             * @default UTC
+             */
+            timezone: string;
+        };
+        /**
          * ScheduleTimes
          * @description The next times of a schedule.
          */
@@ -13432,6 +13775,49 @@ export interface components {
             /** Slots */
             slots: components["schemas"]["Slot"][];
         };
+        /**
+         * SnapshotCreate
+         * @description With `keep` (`7` or `30d`), `name` is that of a series, whose older snapshots go by this rule.
+         */
+        SnapshotCreate: {
+            /** Keep */
+            keep?: string | null;
+            /** Name */
+            name?: string | null;
+        };
+        /**
+         * SnapshotOrigin
+         * @enum {string}
+         */
+        SnapshotOrigin: "manual" | "schedule" | "safety" | "run";
+        /** SnapshotSchedule */
+        SnapshotSchedule: {
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Cron */
+            cron: string;
+            /** Every Seconds */
+            every_seconds: number;
+            /** Keep */
+            keep: string;
+            /** Last At */
+            last_at: string | null;
+            /** Next At */
+            next_at: string;
+            /** Problem */
+            problem: string | null;
+            /** Series */
+            series: string;
+            /** Timezone */
+            timezone: string;
+        };
+        /** SnapshotSchedules */
+        SnapshotSchedules: {
+            /** Items */
+            items: components["schemas"]["SnapshotSchedule"][];
+        };
         /** SnapshotSeen */
         SnapshotSeen: {
             /** At */
@@ -13477,6 +13863,12 @@ export interface components {
              */
             unique_bytes: number;
         };
+        /**
+         * SnapshotState
+         * @description `near` is on the volume alone, `kept` in the lake as well or alone.
+         * @enum {string}
+         */
+        SnapshotState: "taking" | "near" | "kept" | "failed" | "removing";
         /** Source */
         Source: {
             /** Branch */
@@ -15090,6 +15482,198 @@ export interface components {
             rule?: string | null;
             state: components["schemas"]["JobState"];
         };
+        /** Workspace */
+        Workspace: {
+            /** Changed At */
+            changed_at: string;
+            consistency: components["schemas"]["Consistency"] | null;
+            /** Created At */
+            created_at: string;
+            /** Deleted At */
+            deleted_at: string | null;
+            /** Deleted By */
+            deleted_by: string | null;
+            /** Done Bytes */
+            done_bytes: number;
+            /** Done Files */
+            done_files: number;
+            /** Expected Seconds */
+            expected_seconds: number | null;
+            /** Files */
+            files: number;
+            /** Git */
+            git: string;
+            /** Git Job */
+            git_job: string;
+            /** Git Ref */
+            git_ref: string;
+            how: components["schemas"]["How"];
+            /** Id */
+            id: string;
+            /** Jobs */
+            jobs: components["schemas"]["WorkspaceJob"][];
+            /** Measured At */
+            measured_at: string | null;
+            /** Name */
+            name: string;
+            /** Newest Snapshot At */
+            newest_snapshot_at: string | null;
+            /** Owner */
+            owner: string;
+            /** Path */
+            path: string;
+            /** Problem */
+            problem: string | null;
+            /** Project */
+            project: string;
+            /** Quota */
+            quota: string;
+            /** Read Only */
+            read_only: boolean;
+            /** Ready At */
+            ready_at: string | null;
+            /** Reasons */
+            reasons: string[];
+            /** Restoring */
+            restoring: string | null;
+            /** Shared */
+            shared: boolean;
+            /** Shared Bytes */
+            shared_bytes: number;
+            /** Site */
+            site: string;
+            /** Size Bytes */
+            size_bytes: number;
+            /** Snapshot Bytes */
+            snapshot_bytes: number;
+            /** Snapshots */
+            snapshots: number;
+            source: components["schemas"]["WorkspaceOrigin"];
+            state: components["schemas"]["WorkspaceState"];
+            /** Took Seconds */
+            took_seconds: number | null;
+            /** Unique Bytes */
+            unique_bytes: number;
+            /** Usable */
+            usable: boolean;
+            /** Used Bytes */
+            used_bytes: number;
+            /** Volume */
+            volume: string;
+        };
+        /** WorkspaceChange */
+        WorkspaceChange: {
+            /** Shared */
+            shared?: boolean | null;
+            /** Size Bytes */
+            size_bytes?: number | null;
+        };
+        /**
+         * WorkspaceCreate
+         * @description `dataset` (`dataset@ref`) or `clone` (`W`, `W@SNAPSHOT`, `W@daily*`) say what it begins with; neither: empty.
+         *
+         *     A clone without a size has that of its source. Without a volume, the best one is chosen: one that `near` (a compute
+         *     or site) sees, of this `tier`.
+         */
+        WorkspaceCreate: {
+            /** Clone */
+            clone?: string | null;
+            /** Dataset */
+            dataset?: string | null;
+            /**
+             * Git
+             * @default
+             */
+            git: string;
+            /**
+             * Git Ref
+             * @default
+             */
+            git_ref: string;
+            /** Name */
+            name: string;
+            /** Near */
+            near?: string | null;
+            /**
+             * Read Only
+             * @default false
+             */
+            read_only: boolean;
+            /**
+             * Shared
+             * @default false
+             */
+            shared: boolean;
+            /** Size Bytes */
+            size_bytes?: number | null;
+            /** Tier */
+            tier?: string | null;
+            /** Volume */
+            volume?: string | null;
+        };
+        /** WorkspaceJob */
+        WorkspaceJob: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Read Only */
+            read_only: boolean;
+        };
+        /**
+         * WorkspaceOrigin
+         * @description What it was made from. `workspace_id` and `number` name a workspace and its snapshot.
+         */
+        WorkspaceOrigin: {
+            /** Commit Id */
+            commit_id: string;
+            kind: components["schemas"]["Begins"];
+            /** Number */
+            number: number;
+            /** Workspace Id */
+            workspace_id: string;
+            /** Written */
+            written: string;
+        };
+        /**
+         * WorkspacePlan
+         * @description What creating it would do. `expected_seconds` is None where nothing is known of the way.
+         */
+        WorkspacePlan: {
+            /** Evicts */
+            evicts: number;
+            /** Expected Seconds */
+            expected_seconds: number | null;
+            how: components["schemas"]["How"];
+            /** Reasons */
+            reasons: string[];
+            /** Site */
+            site: string;
+            /** Size Bytes */
+            size_bytes: number;
+            /** Volume */
+            volume: string;
+        };
+        /**
+         * WorkspaceRefresh
+         * @description By what it was cloned from, as that is now, or by `source` (`W`, `W@SNAPSHOT`, `W@daily*`).
+         */
+        WorkspaceRefresh: {
+            /** Source */
+            source?: string | null;
+        };
+        /**
+         * WorkspaceRestoreRequest
+         * @description In place, or `into` a new workspace.
+         */
+        WorkspaceRestoreRequest: {
+            /** Into */
+            into?: string | null;
+            /** Size Bytes */
+            size_bytes?: number | null;
+            /** Snapshot */
+            snapshot: string;
+        };
         /**
          * WorkspaceSeen
          * @description How a workspace stands, told until the desired state no longer asks.
@@ -15164,6 +15748,63 @@ export interface components {
             transient: boolean;
             /** Unique Bytes */
             unique_bytes?: number | null;
+        };
+        /**
+         * WorkspaceSnapshot
+         * @description A frozen state. `near`: its copy is on the volume; `commit`: it is kept in the lake.
+         */
+        WorkspaceSnapshot: {
+            /** Bytes */
+            bytes: number;
+            /** Commit */
+            commit: string | null;
+            consistency: components["schemas"]["Consistency"] | null;
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Done Bytes */
+            done_bytes: number;
+            /** Files */
+            files: number;
+            /** Keep */
+            keep: string;
+            /** Name */
+            name: string;
+            /** Near */
+            near: boolean;
+            /** Number */
+            number: number;
+            origin: components["schemas"]["SnapshotOrigin"];
+            /** Problem */
+            problem: string | null;
+            /** Run */
+            run: string | null;
+            /** Series */
+            series: string;
+            state: components["schemas"]["SnapshotState"];
+            /** Taken At */
+            taken_at: string | null;
+            /** Unique Bytes */
+            unique_bytes: number;
+            /** Workspace */
+            workspace: string;
+        };
+        /** WorkspaceSnapshots */
+        WorkspaceSnapshots: {
+            /** Items */
+            items: components["schemas"]["WorkspaceSnapshot"][];
+        };
+        /**
+         * WorkspaceState
+         * @enum {string}
+         */
+        WorkspaceState: "creating" | "ready" | "restoring" | "failed" | "removing";
+        /** WorkspaceWhy */
+        WorkspaceWhy: {
+            /** Reasons */
+            reasons: string[];
+            state: components["schemas"]["WorkspaceState"];
         };
     };
     responses: never;
@@ -24361,6 +25002,646 @@ export interface operations {
             };
         };
     };
+    list_workspaces: {
+        parameters: {
+            query?: {
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                /** @description Those in the bin instead. */
+                deleted?: boolean;
+                /** @description Maximum number of items. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Workspace_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_workspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WorkspaceCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workspace"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_workspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                workspace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workspace"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_workspace: {
+        parameters: {
+            query?: {
+                /** @description One in the bin: remove it for good. */
+                purge?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                workspace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_workspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                workspace: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WorkspaceChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workspace"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    diff_workspace_snapshots: {
+        parameters: {
+            query: {
+                after: string;
+                before: string;
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                /** @description Maximum number of items. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                workspace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Diff"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    refresh_workspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                workspace: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WorkspaceRefresh"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workspace"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    restore_workspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                workspace: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WorkspaceRestoreRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workspace"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_snapshot_schedules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                workspace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotSchedules"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_snapshot_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                series: string;
+                workspace: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScheduleCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotSchedule"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_snapshot_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                series: string;
+                workspace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_workspace_snapshots: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                workspace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceSnapshots"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_workspace_snapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                workspace: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SnapshotCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceSnapshot"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_workspace_snapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                snapshot: string;
+                workspace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_workspace_snapshot_entries: {
+        parameters: {
+            query?: {
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                /** @description Maximum number of items. */
+                limit?: number;
+                path?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                snapshot: string;
+                workspace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_TreeEntry_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    undelete_workspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                workspace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workspace"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    why_workspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                workspace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceWhy"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_workspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WorkspaceCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspacePlan"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_queues: {
         parameters: {
             query?: {
@@ -25930,6 +27211,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["VolumeUsage"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_all_workspaces: {
+        parameters: {
+            query?: {
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                /** @description Those in the bin instead. */
+                deleted?: boolean;
+                /** @description Maximum number of items. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Workspace_"];
                 };
             };
             /** @description A problem */
