@@ -100,6 +100,7 @@ EXISTING = {
     "b": "local",
     "replica": "nothing",
     "tier": "premium",
+    "cluster": "dask",
     "workspace": "notes",
     "snapshot": "first",
     "series": "daily",
