@@ -80,26 +80,38 @@ class Statistics:
 
     def add_up(self) -> None:
         with self._lock:
+            sums: dict[tuple[int, int], list[int]] = {}
             while self._recent:
-                self._add(self._recent.popleft())
+                rows, requests, waited, times, self.last_inference_ms = self._recent.popleft()
+                found = sums.get((rows, requests))
+                if found is None:
+                    found = sums[rows, requests] = [0, 0, 0, 0, 0]
+                found[0] += 1
+                found[1] += waited
+                found[2] += times.input_ns
+                found[3] += times.infer_ns
+                found[4] += times.output_ns
+            for (rows, requests), found in sums.items():
+                self._add(rows, requests, *found)
 
-    def _add(self, one: _Execution) -> None:
-        requests, times = one.requests, one.times
-        compute = times.input_ns + times.infer_ns + times.output_ns
-        self.last_inference_ms = one.ended_ms
-        self.inference_count += one.rows
-        self.execution_count += 1
-        self.success.add(requests, one.waited_ns + compute * requests)
-        self.queue.add(requests, one.waited_ns)
-        self.compute_input.add(requests, times.input_ns * requests)
-        self.compute_infer.add(requests, times.infer_ns * requests)
-        self.compute_output.add(requests, times.output_ns * requests)
-        batch = self._batches.get(one.rows)
+    def _add(
+        self, rows: int, requests: int, count: int, waited_ns: int, input_ns: int, infer_ns: int, output_ns: int
+    ) -> None:
+        """So many executions, each of as many rows for as many requests."""
+        all_requests = requests * count
+        self.inference_count += rows * count
+        self.execution_count += count
+        self.success.add(all_requests, waited_ns + (input_ns + infer_ns + output_ns) * requests)
+        self.queue.add(all_requests, waited_ns)
+        self.compute_input.add(all_requests, input_ns * requests)
+        self.compute_infer.add(all_requests, infer_ns * requests)
+        self.compute_output.add(all_requests, output_ns * requests)
+        batch = self._batches.get(rows)
         if batch is None:
-            batch = self._batches[one.rows] = _OfBatchSize()
-        batch.input.add(1, times.input_ns)
-        batch.infer.add(1, times.infer_ns)
-        batch.output.add(1, times.output_ns)
+            batch = self._batches[rows] = _OfBatchSize()
+        batch.input.add(count, input_ns)
+        batch.infer.add(count, infer_ns)
+        batch.output.add(count, output_ns)
 
     def failed(self, ns: int, reason: str = "OTHER") -> None:
         with self._lock:

@@ -64,12 +64,13 @@ class RequestLog:
         self._thread.start()
 
     def offer(self, entry: LogEntry) -> None:
+        weight = entry.weight
         with self._lock:
-            if len(self._waiting) >= _MOST_WAITING or self._waiting_bytes + entry.weight > _MOST_WAITING_BYTES:
+            if len(self._waiting) >= _MOST_WAITING or self._waiting_bytes + weight > _MOST_WAITING_BYTES:
                 self._dropped += 1
                 return
             self._waiting.append(entry)
-            self._waiting_bytes += entry.weight
+            self._waiting_bytes += weight
 
     def limit(self, most_bytes: int) -> None:
         """From now on the log takes at most so much of the disk."""
