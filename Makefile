@@ -7,7 +7,7 @@ ENV    := PIP_DISABLE_PIP_VERSION_CHECK=1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo setup library web web-api dist check fix test azurite test-long bench-lake bench-lake-large bench-lake-million bench-cache bench-read bench-jobs bench-scheduler bench-tracking bench-flows bench-lineage bench-sites bench-lanes bench-serving conformance-triton docs screenshots clean
+.PHONY: help demo setup library web web-api dist check fix test azurite test-long bench-lake bench-lake-large bench-lake-million bench-cache bench-read bench-jobs bench-scheduler bench-tracking bench-flows bench-lineage bench-sites bench-workspaces bench-lanes bench-serving conformance-triton docs screenshots clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -110,6 +110,10 @@ bench-sites: $(VENV)/.made ## what goes over the lines of three sites, in networ
 	@test -x .venv-mlserver/bin/python || $(PYTHON) -m venv .venv-mlserver
 	@$(ENV) .venv-mlserver/bin/pip install -q mlserver onnxruntime 'uvloop<0.22' 2>&1 | grep -v '^WARNING: Location' || true
 	@.venv-mlserver/bin/python -c 'import mlserver' && touch $@
+
+bench-workspaces: $(VENV)/.made ## clones, snapshots and restores on XFS beside cp (root); GIGABYTES=10 FILES=600000 ROUNDS=5
+	@$(BIN)/python -m benchmarks.bench_workspaces --gigabytes $(or $(GIGABYTES),10) --files $(or $(FILES),600000) \
+		--rounds $(or $(ROUNDS),5)
 
 bench-serving: $(VENV)/.made $(VENV)/.library .venv-triton/.made .venv-mlserver/.made ## the model server beside Triton, mlserver and its floor (wrk); ROUNDS=3 SECONDS=4
 	@$(BIN)/python -m benchmarks.bench_serving --triton .venv-triton/bin/python --mlserver .venv-mlserver/bin/python \

@@ -24,6 +24,8 @@ from millpond.wire.workspaces import DesiredSnapshot, DesiredSource, DesiredWork
 
 # The agent itself tries again, and says so meanwhile: one call need not be patient.
 PATIENCE_SECONDS = 5.0
+# Of snapshots that are kept in the background, beside whatever else the agent does: they need not be quick.
+KEEP_PACK_BYTES = 8 << 20
 
 
 def open_source(api: Api, fill: DesiredFill, waiting: Waiting) -> ApiDownloader:
@@ -105,6 +107,7 @@ def keep_snapshot(
             stat_cache=stat_cache,
             identify=identify,
             known_tree=parent.tree if parent else None,
+            pack_target=KEEP_PACK_BYTES,
         )
         return commit.id
 

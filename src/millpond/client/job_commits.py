@@ -14,6 +14,7 @@ from millpond.client.retrying_sender import until_complete
 from millpond.client.transfer import ApiUploader
 from millpond.errors import NotFound
 from millpond.lake.batch import Batch
+from millpond.lake.packs import PACK_TARGET
 from millpond.lake.pages import Row
 from millpond.lake.push import PushOptions, push_directory, seen_before
 from millpond.model.path import to_text
@@ -40,15 +41,17 @@ def commit_directory(
     note: Callable[[Sequence[Row]], None] = lambda rows: None,
     identify: Callable[[Iterator[Batch]], Iterator[Batch]] | None = None,
     known_tree: str | None = None,
+    pack_target: int = PACK_TARGET,
 ) -> Commit:
     """Make everything below `directory` the newest commit of the branch.
 
     May be called again after any interruption: what is committed already is found again, and not sent twice.
     `stat_cache` is a file that remembers unchanged files between calls; `note` hears of every entry, perhaps twice.
     `identify` gives files of a copy the numbers of their originals, by which they are known to be unchanged;
-    `known_tree` is one that the project has, whose pages need not be asked for.
+    `known_tree` is one that the project has, whose pages need not be asked for. Some packs of `pack_target` bytes are
+    in memory at once.
     """
-    options = PushOptions(stat_cache=stat_cache, ignore_files=(), note=note, identify=identify)
+    options = PushOptions(stat_cache=stat_cache, ignore_files=(), note=note, identify=identify, pack_target=pack_target)
     return until_complete(lambda: _commit(api, branch, directory, message, options, known_tree))
 
 
