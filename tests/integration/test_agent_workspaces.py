@@ -274,6 +274,20 @@ def test_the_first_kept_snapshot_reads_only_what_differs_from_the_commit(
     run(apart, scenario)
 
 
+def test_an_overlay_is_unmounted_when_the_agent_ends_and_mounted_by_the_next(apart: Site) -> None:
+    async def scenario() -> None:
+        wanted = a_workspace(how="overlay", source=CACHED, account=ACCOUNT)
+        async with apart.agent():
+            await apart.ready(wanted)
+            (apart.tree() / "three").write_bytes(b"changed")
+        assert apart.read() == {}
+        apart.server.forget("w1")
+        async with apart.agent():
+            await apart.server.until(lambda: apart.read() == {**CONTENT, "three": b"changed"})
+
+    run(apart, scenario)
+
+
 @pytest.mark.parametrize("how", ["reflink", "overlay"])
 def test_a_job_writes_to_a_workspace_and_is_frozen_for_a_snapshot(apart: Site, how: str) -> None:
     async def scenario() -> None:
@@ -304,7 +318,7 @@ def test_a_job_writes_to_a_workspace_and_is_frozen_for_a_snapshot(apart: Site, h
             measured = await apart.server.until_workspace("w1", lambda seen: seen.unique_bytes is not None)
             assert measured.unique_bytes is not None and measured.unique_bytes < 1 << 20
             for name in ("w1", "w2"):
-                apart.server.want(a_workspace(name, want="absent"))
+                apart.server.want(a_workspace(name, want="absent", account=ACCOUNT))
                 await apart.server.until_workspace(name, lambda seen: seen.state == "absent")
             assert not apart.tree().parent.exists()
 

@@ -52,6 +52,14 @@ def users_of(placements: Path, tree: Path) -> list[tuple[str, ...]]:
     return found
 
 
+def mounted_by(placements: Path) -> set[Path]:
+    """What placements of this agent have mounted."""
+    with suppress(FileNotFoundError):
+        specs = [read_spec(directory) for directory in placements.iterdir()]
+        return {Path(one.source) for spec in specs if spec is not None for one in spec.mounts}
+    return set()
+
+
 def thaw_all(placements: Path) -> None:
     """Let everything go on that an agent which was killed may have frozen."""
     with suppress(FileNotFoundError):

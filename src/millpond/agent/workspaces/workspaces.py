@@ -16,13 +16,14 @@ from millpond.agent.keeper.clock import boot_time
 from millpond.agent.threads import in_thread
 from millpond.agent.volumes import Volumes
 from millpond.agent.workspaces.disk import FetchSource, KeepSnapshot, ReadRows, WorkspaceDisk
-from millpond.agent.workspaces.freezing import frozen, thaw_all
+from millpond.agent.workspaces.freezing import frozen, mounted_by, thaw_all
 from millpond.agent.workspaces.work import WorkspaceCancelled, WorkspaceWork
 from millpond.errors import MillError, ServerUnreachable
 from millpond.lake.nursery import Nursery
 from millpond.volumes.volume import CacheVolume
 from millpond.volumes.workspaces.create import mount_workspace
-from millpond.volumes.workspaces.layout import WorkspaceFolder, workspaces
+from millpond.volumes.workspaces.layout import WorkspaceFolder, read_workspace, workspaces
+from millpond.volumes.workspaces.overlay import unmount
 from millpond.volumes.workspaces.removal import find_leftovers, remove_made
 from millpond.volumes.workspaces.restore import finish_restore
 from millpond.volumes.workspaces.trees import TreeTools
@@ -100,11 +101,16 @@ class Workspaces:
         return any(work.is_going_on for work in self._works.values()) or bool(self._ending)
 
     def end(self) -> None:
+        """Give up what is under way. Overlays that no job has are unmounted; the next agent mounts them again."""
         for work in self._works.values():
             work.end()
         for task in self._tidying.values():
             task.cancel()
         self._nursery.close()
+        for volume_id in self._tidy:
+            volume, features = self._volumes.healthy(volume_id), self._volumes.features(volume_id)
+            if volume is not None and features is not None and features.overlay:
+                _unmount_unused(volume, self._placements)
 
     def _begin(self, desired: DesiredWorkspace) -> WorkspaceWork:
         lock = self._layering[desired.volume_id, desired.project_id]
@@ -179,6 +185,17 @@ class Workspaces:
         except (MillError, OSError) as error:
             log.warning("cannot remove %s: %s", path, error)
             return False
+
+
+def _unmount_unused(volume: CacheVolume, placements: Path) -> None:
+    used = mounted_by(placements)
+    for folder in workspaces(volume):
+        try:
+            document = read_workspace(folder)
+            if document is not None and document.is_overlay and folder.tree not in used:
+                unmount(folder.tree)
+        except (MillError, OSError) as error:
+            log.warning("cannot unmount workspace %s: %s", folder.id, error)
 
 
 def _look_after(volume: CacheVolume) -> list[Path]:
