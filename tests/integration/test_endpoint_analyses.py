@@ -86,3 +86,27 @@ def test_drift_is_measured_by_a_job_and_told(
     metrics = httpx.get(f"{shared_up.url}/metrics").text
     assert "millpond_endpoint_drift_psi{" in metrics
     mill.ok("endpoint", "delete", name, "--yes")
+
+
+def test_logged_requests_are_asked_of_a_version_by_a_job(
+    shared_up: MillUp, capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mill, name = Mill(shared_up, capfd, tmp_path), "replayed"
+    _endpoint(mill, tmp_path, name)
+    register(mill, tmp_path / "other", name, 3)
+    same = mill.ok("endpoint", "replay", name, "--on", f"{name}@1", "--json").json
+    assert (same["state"], same["requests"], same["failed"], same["samples"]) == ("done", REQUESTS, 0, REQUESTS)
+    assert same["agreement"] == pytest.approx(1 - 2 / REQUESTS) and sorted(same["different"]) == ["r118", "r119"]
+    run = mill.ok("run", "show", same["run"], "--json").json
+    assert run["experiment"] == f"replay-{name}" and run["metrics"]["agreement"] == same["agreement"]
+    assert run["params"]["candidate"] == f"{name}@1"
+    again = mill.ok("endpoint", "replay", name, "--on", f"{name}@latest", "--limit", "10")
+    assert "10 of 120 logged requests asked again: 0.00% agree." in again.out
+    assert mill.ok("endpoint", "replay", name, "--on", f"{name}@1", "--json").json["id"] == same["id"], "done before"
+    refused = mill("endpoint", "replay", name, "--on", f"{name}@9")
+    assert refused.code != 0 and "9" in refused.err
+    monkeypatch.setenv("MILL_HOME", str(shared_up.home))
+    endpoint = millpond.Endpoint(name, server=shared_up.url, project="default")
+    assert [(one.model, one.requests) for one in endpoint.replays()] == [(f"{name}@2", 10), (f"{name}@1", REQUESTS)]
+    assert endpoint.replay_on(f"{name}@2", most=10).agreement == 0.0
+    mill.ok("endpoint", "delete", name, "--yes")

@@ -17,7 +17,7 @@ from millpond.client.monitoring.replaying import MOST_REQUESTS, ReplayReport, re
 from millpond.model.endpoint import EndpointState
 from millpond.model.quantity import DAY
 from millpond.serve.monitoring.logged import Window
-from millpond.wire.endpoint_analyses import EndpointDrift
+from millpond.wire.endpoint_analyses import EndpointDrift, Replay
 from millpond.wire.endpoints import Endpoint as EndpointInfo
 from millpond.wire.endpoints import EndpointMetrics
 
@@ -90,6 +90,19 @@ class Endpoint:
         """Ask another endpoint of the project logged requests again, compare its answers, and keep that as a run."""
         found = calls.get_endpoint(self._api, self.info.project, candidate)
         return replay(self._api, self.info, found, Window.last(since_seconds), version=version, most=most)
+
+    def replay_on(
+        self, model: str, *, since_seconds: int = DAY, version: int | None = None, most: int = MOST_REQUESTS,
+        wait: bool = True,
+    ) -> Replay:  # fmt: skip
+        """Let a job load a version (NAME@VERSION), ask it logged requests again and compare its answers."""
+        place = self._api, self.info.project, self.info.name
+        found = calls.start_replay(*place, model, since_seconds=since_seconds, version=version, most=most)
+        return calls.wait_for_replay(*place, found) if wait else found
+
+    def replays(self) -> list[Replay]:
+        """Replays on versions, newest first."""
+        return calls.list_replays(self._api, self.info.project, self.info.name)
 
     def update(self, model: str, *, unchecked: bool = False) -> Endpoint:
         """Replace what it serves by this version, one replica after the other."""

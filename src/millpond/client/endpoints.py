@@ -11,8 +11,10 @@ from millpond.client.caches import list_sites
 from millpond.client.http import Api, segment
 from millpond.errors import StartFailed
 from millpond.model.endpoint import EndpointState
+from millpond.model.endpoint_analysis import AnalysisState
 from millpond.model.endpoint_spec import ENDPOINT_SCHEMA
-from millpond.wire.endpoint_analyses import EndpointDrift
+from millpond.model.quantity import DAY
+from millpond.wire.endpoint_analyses import EndpointDrift, Replay, Replays, ReplayStart
 from millpond.wire.endpoints import (
     EdgePush,
     EdgeRollback,
@@ -109,6 +111,28 @@ def endpoint_drift(api: Api, project: str, endpoint: str) -> EndpointDrift:
 def measure_endpoint_drift(api: Api, project: str, endpoint: str) -> EndpointDrift:
     """Let a job compare the requests up to now with the endpoint's reference; `pending` is that one."""
     return api.send("POST", f"{_path(project, endpoint)}/drift", EndpointDrift, idempotent=True)
+
+
+def start_replay(
+    api: Api, project: str, endpoint: str, model: str, *, since_seconds: int = DAY, version: int | None = None,
+    most: int = 1000, on: str | None = None, site: str | None = None,
+) -> Replay:  # fmt: skip
+    """Let a job ask a version logged requests again. The same replay of the same log is not done twice."""
+    body = ReplayStart(model=model, since_seconds=since_seconds, version=version, limit=most, on=on, site=site)
+    return api.send("POST", f"{_path(project, endpoint)}/replays", Replay, body, idempotent=True)
+
+
+def list_replays(api: Api, project: str, endpoint: str) -> list[Replay]:
+    """Newest first."""
+    return api.get(f"{_path(project, endpoint)}/replays", Replays).items
+
+
+def wait_for_replay(api: Api, project: str, endpoint: str, replay: Replay) -> Replay:
+    """The replay when its job has ended."""
+    while replay.state is AnalysisState.RUNNING:
+        time.sleep(POLL_SECONDS)
+        replay = next((one for one in list_replays(api, project, endpoint) if one.id == replay.id), replay)
+    return replay
 
 
 def promote_endpoint(api: Api, project: str, endpoint: str) -> Endpoint:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from millpond.model.endpoint_analysis import AnalysisState
-from millpond.wire.base import Response, Time
+from millpond.model.quantity import DAY
+from millpond.wire.base import Request, Response, Time
 
 DriftLevel = Literal["unknown", "none", "some", "much"]
 
@@ -84,3 +87,52 @@ class EndpointDrift(Response):
     newest: DriftWindow | None
     pending: DriftWindow | None
     history: list[DriftPoint]
+
+
+class ReplayStart(Request):
+    """Ask a version (NAME@VERSION) the newest requests again; `version` chooses those that this one answered."""
+
+    model: Annotated[str, Field(min_length=1, max_length=400)]
+    since_seconds: Annotated[int, Field(ge=60, le=3650 * DAY)] = DAY
+    version: Annotated[int, Field(ge=1)] | None = None
+    limit: Annotated[int, Field(ge=1, le=20_000)] = 1000
+    # The template or queue that its job runs on, and the site.
+    on: Annotated[str, Field(min_length=1, max_length=639)] | None = None
+    site: Annotated[str, Field(min_length=1, max_length=63)] | None = None
+
+
+class Replay(Response):
+    """Requests from `since` up to `until` asked again of a version. `requests` were asked `of` those logged, `skipped`
+    were not logged whole, `failed` got no answer. `ms` is the median inside the job, `logged_ms` that at the router
+    then. `different` are the ids of the first requests whose answers differ."""
+
+    id: str
+    state: AnalysisState
+    model: str
+    version: int | None
+    limit: int
+    since: Time
+    until: Time
+    created_by: str
+    created_at: Time
+    ended_at: Time | None
+    job: str | None
+    run: str | None
+    error: str
+    of: int
+    requests: int
+    skipped: int
+    failed: int
+    failure: str
+    samples: int
+    agreement: float | None
+    largest_difference: float
+    ms: float | None
+    logged_ms: float | None
+    different: list[str]
+
+
+class Replays(Response):
+    """Newest first."""
+
+    items: list[Replay]

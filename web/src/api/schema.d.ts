@@ -2104,6 +2104,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/endpoints/{endpoint}/replays": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Endpoint Replays
+         * @description Newest first.
+         */
+        get: operations["list_endpoint_replays"];
+        put?: never;
+        /**
+         * Start Endpoint Replay
+         * @description Ask a version logged requests again, by a job. The same replay of the same log is not done twice.
+         */
+        post: operations["start_endpoint_replay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/endpoints/{endpoint}/revisions": {
         parameters: {
             query?: never;
@@ -12606,6 +12630,61 @@ export interface components {
             volume: string;
         };
         /**
+         * Replay
+         * @description Requests from `since` up to `until` asked again of a version. `requests` were asked `of` those logged, `skipped`
+         *     were not logged whole, `failed` got no answer. `ms` is the median inside the job, `logged_ms` that at the router
+         *     then. `different` are the ids of the first requests whose answers differ.
+         */
+        Replay: {
+            /** Agreement */
+            agreement: number | null;
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Different */
+            different: string[];
+            /** Ended At */
+            ended_at: string | null;
+            /** Error */
+            error: string;
+            /** Failed */
+            failed: number;
+            /** Failure */
+            failure: string;
+            /** Id */
+            id: string;
+            /** Job */
+            job: string | null;
+            /** Largest Difference */
+            largest_difference: number;
+            /** Limit */
+            limit: number;
+            /** Logged Ms */
+            logged_ms: number | null;
+            /** Model */
+            model: string;
+            /** Ms */
+            ms: number | null;
+            /** Of */
+            of: number;
+            /** Requests */
+            requests: number;
+            /** Run */
+            run: string | null;
+            /** Samples */
+            samples: number;
+            /** Since */
+            since: string;
+            /** Skipped */
+            skipped: number;
+            state: components["schemas"]["AnalysisState"];
+            /** Until */
+            until: string;
+            /** Version */
+            version: number | null;
+        };
+        /**
          * Replayed
          * @description How it went for the jobs of one project, or of all. Waits are in seconds, from submission to the first start.
          */
@@ -12649,6 +12728,38 @@ export interface components {
             seconds: number;
             /** Started */
             started: number;
+        };
+        /**
+         * Replays
+         * @description Newest first.
+         */
+        Replays: {
+            /** Items */
+            items: components["schemas"]["Replay"][];
+        };
+        /**
+         * ReplayStart
+         * @description Ask a version (NAME@VERSION) the newest requests again; `version` chooses those that this one answered.
+         */
+        ReplayStart: {
+            /**
+             * Limit
+             * @default 1000
+             */
+            limit: number;
+            /** Model */
+            model: string;
+            /** On */
+            on?: string | null;
+            /**
+             * Since Seconds
+             * @default 86400
+             */
+            since_seconds: number;
+            /** Site */
+            site?: string | null;
+            /** Version */
+            version?: number | null;
         };
         /**
          * ReplicaChecked
@@ -20365,6 +20476,79 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Endpoint"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_endpoint_replays: {
+        parameters: {
+            query?: {
+                /** @description Number of the newest ones to show. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                endpoint: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Replays"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    start_endpoint_replay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                endpoint: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReplayStart"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Replay"];
                 };
             };
             /** @description A problem */

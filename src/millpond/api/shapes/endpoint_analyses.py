@@ -71,3 +71,29 @@ def _point(value: Analysis) -> wire.DriftPoint:
         alerts=len(value.alerts),
         psi={name: one["psi"] for name, one in value.report.get("columns", {}).items()},
     )
+
+
+def replay(value: Analysis) -> wire.Replay:
+    report, asked = value.report, value.asked
+    return wire.Replay(
+        id=value.id,
+        state=value.state,
+        model=asked.get("model", ""),
+        version=asked.get("version"),
+        limit=asked.get("limit", 0),
+        since=value.since,
+        until=value.until,
+        created_by=value.created_by,
+        created_at=value.created_at,
+        ended_at=value.ended_at,
+        job=value.job_id,
+        run=value.run_id,
+        error=value.error,
+        **{key: report.get(key, 0) for key in ("of", "requests", "skipped", "failed", "samples")},
+        agreement=report.get("agreement"),
+        ms=report.get("ms"),
+        logged_ms=report.get("logged_ms"),
+        failure=report.get("failure", ""),
+        largest_difference=report.get("largest_difference", 0.0),
+        different=report.get("different", []),
+    )

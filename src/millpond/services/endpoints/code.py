@@ -34,6 +34,12 @@ def packages_of_router(deps: Deps, project: Project, author: str) -> str:
     return _environment(deps, project, requirements("", *_ROUTER), author)
 
 
+def packages_of_replay(deps: Deps, project: Project, version: ModelVersionView, author: str) -> str:
+    """For a job that runs a version on requests of a log. Invalid if nothing here can run the version."""
+    backend = backend_of(version.written, version_files.paths(deps, project, version))
+    return _environment(deps, project, requirements(backend, *_TABLES), author)
+
+
 def packages_of_monitoring(deps: Deps, project: Project, author: str) -> str:
     """For jobs that read request logs and other tables, and run no model."""
     return _environment(deps, project, "\n".join(_TABLES), author)
