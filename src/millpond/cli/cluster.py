@@ -58,6 +58,10 @@ def create(
     on: Annotated[
         str | None, typer.Option("--on", metavar="NAME", help="Template or queue that fills in what you leave out.")
     ] = None,
+    data: Annotated[
+        list[str] | None,
+        typer.Option("--data", "-d", metavar="DATASET[@REF]", help="Dataset that workers read. Repeatable."),
+    ] = None,
     wait: Wait = False,
 ) -> None:  # fmt: skip
     """Create a cluster: a scheduler and workers, each a job, at one site.
@@ -68,7 +72,8 @@ def create(
     asked = ClusterCreate(
         name=name, kind=kind, workers=(limits.min if limits else 1) if workers is None else workers, adapt=limits,
         cpu=cpu, memory_bytes=0 if memory is None else parse_bytes(memory),
-        gpu_hundredths=0 if gpu is None else parse_gpus(gpu), image=image, compute=compute, on=on, site=site,
+        gpu_hundredths=0 if gpu is None else parse_gpus(gpu), image=image, compute=compute, on=on,
+        site=site, data=data or [],
         environment=None if env is None else commit_environment(mill.api, mill.project, env).id,
     )  # fmt: skip
     made = calls.create_cluster(mill.api, mill.project, asked)
@@ -227,6 +232,7 @@ def _show(mill: Session, found: Cluster) -> None:
             ("dashboard", f"mill cluster open {found.name}" if found.dashboard else None),
             ("workers", f"{found.workers_ready} of {found.wanted} ready, {follows}. {found.wanted_reason}"),
             ("each", size if found.memory_bytes else format_count(found.cpu, "CPU")),
+            *(("reads", one) for one in found.data),
             ("tasks", None if found.tasks is None else f"{found.tasks}, of them {found.waiting} waiting"),
             ("takes jobs", "yes" if found.state.takes_jobs else "no"),
             ("created", found.created_at),

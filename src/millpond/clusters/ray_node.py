@@ -14,7 +14,7 @@ from typing import Any
 
 from ray.autoscaler.v2.sdk import get_cluster_resource_state
 
-from .folder import memory_bytes, own_address, spill_directory
+from .folder import Unusable, memory_bytes, own_address, spill_directory
 
 # The label by which a node of the cluster is known to be a job's.
 LABEL = "millpond-job"
@@ -75,16 +75,18 @@ def job_of(node: Any) -> str:
 
 
 def _short_link() -> Path:
-    """Leads to a directory of the job's own, and goes with the next node where it was left behind."""
-    for left in _SHORT.glob(f"{_PREFIX}*"):
-        with suppress(OSError):
-            if left.is_symlink() and left.lstat().st_uid == os.geteuid() and not left.exists():
-                left.unlink()
+    """Leads to a directory of the job's own. One that a killed attempt left behind is replaced by the next."""
     target = Path(os.environ["TMPDIR"]) / "ray"
     target.mkdir(mode=0o700, exist_ok=True)
-    link = _SHORT / f"{_PREFIX}{secrets.token_hex(5)}"
-    link.symlink_to(target)
-    return link
+    for name in (os.environ["MILL_JOB_ID"], secrets.token_hex(5)):
+        link = _SHORT / f"{_PREFIX}{name}"
+        try:
+            link.unlink(missing_ok=True)
+            link.symlink_to(target)
+        except OSError:  # somebody else's
+            continue
+        return link
+    raise Unusable(f"Cannot make a link in {_SHORT}.")
 
 
 def _store_bytes() -> int:

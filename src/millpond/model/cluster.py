@@ -8,6 +8,8 @@ from datetime import datetime
 from enum import Enum, StrEnum
 from typing import Any
 
+from millpond.model.job_spec import JobInput
+
 MAX_WORKERS = 1000
 
 
@@ -48,6 +50,8 @@ class ClusterSpec:
     compute: str | None = None
     # A template or queue that fills in what is left open.
     on: str | None = None
+    # Commits that workers read, cached near them. As asked: dataset and ref; as stored: all of it.
+    inputs: tuple[JobInput, ...] = ()
 
 
 class ClusterState(Enum):

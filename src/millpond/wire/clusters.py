@@ -35,6 +35,8 @@ class ClusterCreate(Request):
     compute: Annotated[str, Field(max_length=63)] | None = None
     on: Annotated[str, Field(min_length=1, max_length=639)] | None = None
     site: Annotated[str, Field(max_length=63)] | None = None
+    # Datasets that workers read, as DATASET[@REF].
+    data: Annotated[list[Annotated[str, Field(min_length=1, max_length=400)]], Field(max_length=100)] = []
 
 
 class ClusterScaling(Request):
@@ -98,6 +100,8 @@ class Cluster(Response):
     image: str | None
     compute: str | None
     environment: str | None
+    # Commits that workers read, as PROJECT/DATASET@COMMIT.
+    data: list[str]
     scheduler: ClusterJob | None
     workers: list[ClusterJob]
     created_by: str

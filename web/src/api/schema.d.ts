@@ -6118,6 +6118,8 @@ export interface components {
             created_by: string;
             /** Dashboard */
             dashboard: number | null;
+            /** Data */
+            data: string[];
             /** Desired */
             desired: number | null;
             /** Environment */
@@ -6172,6 +6174,11 @@ export interface components {
              * @default 1
              */
             cpu: number;
+            /**
+             * Data
+             * @default []
+             */
+            data: string[];
             /** Environment */
             environment?: string | null;
             /**

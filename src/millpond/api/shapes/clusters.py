@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from millpond.model import cluster as model
+from millpond.model.job_spec import JobInput
 from millpond.wire import clusters as wire
 
 
@@ -33,6 +34,7 @@ def cluster(view: model.ClusterView) -> wire.Cluster:
         image=spec.image,
         compute=spec.compute,
         environment=spec.environment,
+        data=[f"{one.dataset}@{one.commit_id}" for one in spec.inputs],
         scheduler=_job(scheduler) if scheduler else None,
         workers=[_job(one) for one in view.workers],
         created_by=value.created_by,
@@ -54,6 +56,7 @@ def spec(body: wire.ClusterCreate) -> model.ClusterSpec:
         image=body.image,
         compute=body.compute,
         on=body.on,
+        inputs=tuple(JobInput.parse(one) for one in body.data),
     )
 
 

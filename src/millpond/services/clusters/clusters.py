@@ -13,6 +13,7 @@ from millpond.decide.clusters.workers import WantedWorkers, at_first, check_work
 from millpond.errors import BadRequest, Conflict, NameTaken
 from millpond.model.cluster import Cluster, ClusterAdapt, ClusterRole, ClusterSpec, ClusterState, ClusterView
 from millpond.model.ids import new_job_id
+from millpond.model.job_spec import JobInput, JobSpec
 from millpond.model.names import check_name
 from millpond.model.people import Actor, Project, Role
 from millpond.model.volume import Site
@@ -36,6 +37,7 @@ def create(deps: Deps, actor: Actor, project: Project, name: str, spec: ClusterS
     now = deps.clock.now()
     with deps.db.read() as tx:
         place = _site(tx, spec.compute, site)
+    spec = replace(spec, inputs=_resolved(deps, actor, project, spec.inputs))
     first = at_first(spec)
     cluster = Cluster(
         id=new_job_id(), project_id=project.id, project=project.name, name=name, created_by=actor.name,
@@ -131,6 +133,11 @@ def _change(
 def _within(spec: ClusterSpec, before: Cluster) -> WantedWorkers:
     """From a fixed number to limits: as many as now, within them, until the scheduler has said what it needs."""
     return at_first(replace(spec, workers=before.wanted))
+
+
+def _resolved(deps: Deps, actor: Actor, project: Project, asked: tuple[JobInput, ...]) -> tuple[JobInput, ...]:
+    """The commits of the refs that were named, and the variables that hold their paths."""
+    return submit.fixed(deps, actor, project, JobSpec(command=("true",), inputs=asked)).inputs if asked else ()
 
 
 def _site(tx: Connection, compute: str | None, written: str | None) -> Site:

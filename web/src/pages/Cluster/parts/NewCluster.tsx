@@ -47,6 +47,7 @@ export function NewCluster({ project, onClose }: { project?: string; onClose: ()
         cpu,
         memory_bytes: 0,
         gpu_hundredths: 0,
+        data: [],
         image: image || null,
         adapt: adapts ? { min: workers, max: most } : null,
       },
