@@ -228,9 +228,10 @@ def test_only_what_changed_is_read_to_keep_a_snapshot(apart: Site, monkeypatch: 
     monkeypatch.setattr("millpond.lake.statcache.RACY_NANOSECONDS", -(10**12))
 
     async def scenario() -> None:
-        wanted = a_workspace(how="reflink", source=CACHED, account=ACCOUNT)
+        wanted = a_workspace(how="reflink", source=CACHED, account=ACCOUNT, size_bytes=64 << 20)
         async with apart.agent():
-            await apart.ready(wanted)
+            seen = await apart.ready(wanted)
+            assert seen.quota == ("qgroup" if "btrfs" in str(apart.volume.root) else "measured")
             await apart.snapshot(wanted, 1, "kept")
             (apart.tree() / "three").write_bytes(b"changed")
             await apart.snapshot(wanted, 2, "kept")

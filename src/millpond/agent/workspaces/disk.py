@@ -56,6 +56,8 @@ class WorkspaceDisk:
     rows: ReadRows
     freeze: Callable[[Path], AbstractContextManager[Stillness]]
     wanted: StillWanted
+    # What keeps a subvolume to its size.
+    quota: str = "measured"
 
     def look(self) -> WorkspaceDocument | None:
         """What is there; a restore that was interrupted behind its last step is finished."""

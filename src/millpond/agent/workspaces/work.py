@@ -55,6 +55,7 @@ class WorkspaceWork:
         self._document: WorkspaceDocument | None = None
         self._space: WorkspaceSpace | None = None
         self._measured_at: datetime | None = None
+        self._quota = "measured"
         self._done = Done()
         self._seconds = 0.0
         self._state, self._transient = "working", False
@@ -93,7 +94,7 @@ class WorkspaceWork:
         if found is not None:
             about |= {"how": found.how, "reason": found.reason, "consistency": found.consistency}
             about |= {"files": found.files, "restored": found.restored}
-            about["quota"] = "qgroup" if found.is_subvolume and found.size_bytes else "measured"
+            about["quota"] = self._quota if found.is_subvolume and found.size_bytes else "measured"
         if self._space is not None:
             about |= {"unique_bytes": self._space.unique_bytes, "shared_bytes": self._space.shared_bytes}
             about |= {"files": self._space.files, "measured_at": self._measured_at}
@@ -146,7 +147,7 @@ class WorkspaceWork:
 
     async def _step(self, disk: WorkspaceDisk) -> bool:
         """Do the next thing that is to be done; False when there is none."""
-        wanted = self.desired
+        wanted, self._quota = self.desired, disk.quota
         if wanted.want == "absent":
             return await self._remove(disk)
         if self._document is None:

@@ -138,6 +138,7 @@ class Workspaces:
             self._lake.rows,
             partial(frozen, self._placements, in_use=wanted.in_use),
             partial(self._check_wanted, work.cancelled, work),
+            features.quota,
         )
 
     def _uid(self, account: int) -> int | None:
