@@ -79,7 +79,8 @@ def xfs(work: Path) -> Iterator[Path]:
     image, place = work / "xfs.img", work / "xfs"
     place.mkdir()
     with image.open("wb") as file:
-        file.truncate(80 << 30)
+        # Sparse: every workspace reserves its size, and writes much less.
+        file.truncate(400 << 30)
     subprocess.run(["mkfs.xfs", "-q", "-m", "reflink=1", image], check=True)
     subprocess.run(["mount", "-o", "loop", image, place], check=True)
     try:
