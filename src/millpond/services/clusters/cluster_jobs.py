@@ -32,9 +32,9 @@ def cluster_job(deps: Deps, project: Project, cluster: Cluster, role: ClusterRol
         site_id=cluster.site_id,
         preemptible=is_worker,
         grace_seconds=_GRACE_SECONDS,
-        inputs=asked.inputs if is_worker else (),
-        # All workers read the same commit, though a branch moves on.
-        pinned=is_worker,
+        # Ray runs tasks without CPUs beside its head. All read the same commit, though a branch moves on.
+        inputs=asked.inputs,
+        pinned=True,
         experiment=EXPERIMENT,
         tags={"cluster": cluster.name, "role": role.value},
         service=JobService(role.value, cluster=cluster.id, offline=False),
