@@ -71,6 +71,52 @@ export function useMeasureDrift(place: EndpointPlace) {
   });
 }
 
+/** Replays on versions, newest first; soon again while one runs. */
+export const replaysQuery = (place: EndpointPlace) =>
+  queryOptions({
+    queryKey: ["endpoints", "replays", place],
+    queryFn: () =>
+      take(api.GET("/api/v1/projects/{project}/endpoints/{endpoint}/replays", { params: { path: place } })),
+    refetchInterval: ({ state }) =>
+      state.data?.items.some((one) => one.state === "running") ? 2_000 : 30_000,
+  });
+
+export function useStartReplay(place: EndpointPlace) {
+  return useMutation({
+    mutationFn: (body: Schemas["ReplayStart"]) =>
+      take(
+        api.POST("/api/v1/projects/{project}/endpoints/{endpoint}/replays", {
+          params: { path: place },
+          body,
+        }),
+      ),
+    onSuccess: refresh,
+  });
+}
+
+/** Let sites serve a version. */
+export function usePushToEdge(project: string) {
+  return useMutation({
+    mutationFn: (body: Schemas["EdgePush"]) =>
+      take(api.POST("/api/v1/projects/{project}/edge/push", { params: { path: { project } }, body })),
+    onSuccess: refresh,
+  });
+}
+
+/** The version before, at these sites. */
+export function useRollBackEdge(place: EndpointPlace) {
+  return useMutation({
+    mutationFn: (sites: string[]) =>
+      take(
+        api.POST("/api/v1/projects/{project}/endpoints/{endpoint}/edge/rollback", {
+          params: { path: place },
+          body: { sites },
+        }),
+      ),
+    onSuccess: refresh,
+  });
+}
+
 export function useCreateEndpoint(project: string) {
   return useMutation({
     mutationFn: (spec: EndpointSpec) =>

@@ -48,6 +48,7 @@ export type Endpoint = Schemas["Endpoint"];
 export type EndpointDrift = Schemas["EndpointDrift"];
 export type EndpointMetrics = Schemas["EndpointMetrics"];
 export type EndpointReplica = Schemas["EndpointReplica"];
+export type Replay = Schemas["Replay"];
 export type EndpointRevision = Schemas["EndpointRevision"];
 export type EndpointSiteState = Schemas["EndpointSiteState"];
 export type Elastic = Schemas["Elastic"];

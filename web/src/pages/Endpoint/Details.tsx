@@ -18,6 +18,7 @@ import { Drift } from "./parts/Drift";
 import { EndpointActions } from "./parts/EndpointActions";
 import { History } from "./parts/History";
 import { Overview } from "./parts/Overview";
+import { Replays } from "./parts/Replays";
 import { Settings } from "./parts/Settings";
 import { Traffic } from "./parts/Traffic";
 import { TryIt } from "./parts/TryIt";
@@ -51,6 +52,7 @@ function Parts({ endpoint }: { endpoint: Endpoint }) {
         {tab === "overview" && <Overview endpoint={endpoint} />}
         {tab === "traffic" && <Traffic endpoint={endpoint} />}
         {tab === "drift" && <Drift endpoint={endpoint} />}
+        {tab === "replay" && <Replays endpoint={endpoint} />}
         {tab === "performance" && <MlperfTables project={endpoint.project} model={endpoint.name} />}
         {tab === "try" && <TryIt endpoint={endpoint} />}
         {tab === "history" && <History endpoint={endpoint} />}

@@ -8,6 +8,7 @@ import { Section } from "../../../components/Section";
 import { Status } from "../../../components/Status";
 import { Time } from "../../../components/Time";
 import { formatSeconds } from "../../../lib/quantity";
+import { SitePush } from "./SitePush";
 import { SiteScale } from "./SiteScale";
 import { Versions } from "./Versions";
 
@@ -63,6 +64,11 @@ const SITES = [
   site.accessor("swap", { header: "Swap", cell: ({ row }) => <Swap site={row.original} /> }),
   site.accessor("reason", { header: "Why so many", cell: ({ getValue }) => getValue() || "–" }),
   site.display({
+    id: "push",
+    header: "Version of its own",
+    cell: ({ row }) => <SitePush endpoint={row.original.endpoint} site={row.original} />,
+  }),
+  site.display({
     id: "limits",
     header: "Minimum and maximum",
     cell: ({ row }) => <SiteScale endpoint={row.original.endpoint} site={row.original} />,
@@ -77,7 +83,7 @@ function Swap({ site }: { site: EndpointSiteState }) {
       {site.swap_reason && <Text size="xs">{site.swap_reason}</Text>}
       {!site.is_online && (
         <Text size="xs" c="dimmed">
-          {site.heard_at ? <Time at={site.heard_at} prefix="silent, last heard of " /> : "never heard of"}
+          {site.heard_at ? <Time at={site.heard_at} prefix="offline, last heard of " /> : "never heard of"}
         </Text>
       )}
     </>
@@ -92,7 +98,7 @@ function Sites({ endpoint }: { endpoint: Endpoint }) {
         rows={endpoint.sites.map((one) => ({ ...one, endpoint }))}
         columns={SITES}
         rowId={(row) => row.site}
-        minWidth={900}
+        minWidth={1060}
       />
     </Section>
   );

@@ -1,9 +1,7 @@
-import { Button, Group, Modal, NumberInput, Progress, Select, Slider, Stack, Text } from "@mantine/core";
+import { Button, Group, Modal, NumberInput, Progress, Slider, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useCanary, usePromote, useRollback, useUpdateEndpoint } from "../../../api/endpoints";
-import { newestVersionsQuery } from "../../../api/models";
 import { useMay } from "../../../api/session";
 import type { Endpoint } from "../../../api/shapes";
 import { CommandLine } from "../../../components/Copyable";
@@ -13,6 +11,7 @@ import { notifyDone, tell } from "../../../components/notify";
 import { Section } from "../../../components/Section";
 import { Time } from "../../../components/Time";
 import { shellQuote } from "../../../lib/names";
+import { VersionSelect } from "./VersionSelect";
 
 /** Shares of requests that the versions get; a canary grows by its rule, or by hand. */
 export function Versions({ endpoint }: { endpoint: Endpoint }) {
@@ -130,7 +129,6 @@ function CanaryForm({ endpoint, onClose }: { endpoint: Endpoint; onClose: () => 
   const canary = useCanary({ project: endpoint.project, endpoint: endpoint.name });
   const model = endpoint.versions[0]?.model ?? "";
   const serving = endpoint.versions[0]?.version;
-  const known = useQuery(newestVersionsQuery({ project: endpoint.project, model })).data?.items ?? [];
   const [version, setVersion] = useState<string | null>(null);
   const [weight, setWeight] = useState(5);
   const submit = (event: React.FormEvent) => {
@@ -142,20 +140,12 @@ function CanaryForm({ endpoint, onClose }: { endpoint: Endpoint; onClose: () => 
     <Modal opened onClose={onClose} title="Start a canary" closeButtonProps={{ "aria-label": "Close" }}>
       <form onSubmit={submit}>
         <Stack>
-          <Select
-            label={`Version of ${model}`}
-            data={known
-              .filter((one) => one.version !== serving)
-              .map((one) => ({
-                value: String(one.version),
-                label: [`Version ${one.version}`, ...one.aliases].join(" · "),
-              }))}
+          <VersionSelect
+            project={endpoint.project}
+            model={model}
             value={version}
             onChange={setVersion}
-            nothingFoundMessage="No other versions."
-            searchable
-            required
-            data-autofocus
+            except={serving}
           />
           <NumberInput
             label="Share of requests"
