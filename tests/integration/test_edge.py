@@ -8,7 +8,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import pytest
 
 from millpond.agent.keeper.processes import marked
 from millpond.client.credentials import save_token
-from millpond.db import caches
+from millpond.db import caches, request_logs
 from millpond.services.endpoints import rounds
 from millpond.services.jobs import schedule
 from millpond.testing.server import ADMIN, RunningServer, running_server
@@ -195,3 +195,57 @@ def kill_services(state: Path) -> None:
     for path in state.glob("placements/*"):
         for process in marked(path.name):
             os.kill(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.long
+def test_inputs_wait_on_the_volume_while_router_and_agent_are_killed(edge: Edge, tmp_path: Path) -> None:
+    mill, port, root = edge.mill, edge.port, edge.site.volume.parent
+    register(mill, tmp_path / "model", "counter", 2)
+    now = datetime.now(UTC)
+    closed = f"{now + timedelta(hours=11):%H:%M}-{now + timedelta(hours=12):%H:%M}"
+    log: dict[str, Any] = {"level": "full", "to": "counted", "send": {"between": closed, "zone": "UTC"}}
+    asked = {
+        "schema": "millpond.endpoint/1", "name": NAME, "versions": [{"model": "counter@1"}], "environment": "none",
+        "sites": {"local": {"min": 1, "max": 1}}, "access": {"public": True}, "log": log,
+        "ports": {"http": port, "grpc": port + 1, "metrics": port + 2},
+    }  # fmt: skip
+    file = tmp_path / "endpoint.yaml"
+    file.write_text(json.dumps(asked))
+    mill.ok("endpoint", "create", "-f", str(file), "--unchecked")
+    edge.until(lambda: answers(port) == "1", "the endpoint")
+    for _ in range(10):
+        assert ask(port, NAME)[0] == 200
+    open_files = "first/placements/*/service/log/*.open"
+    edge.until(lambda: sum(_rows(path) for path in root.glob(open_files)) >= 11, "rows on the router's disk")
+
+    (router,) = root.glob("first/placements/*/service/router.json")
+    edge.site.end(edge.site.processes["first"])
+    kill_services(root / "first")
+    assert not _archived(edge), "nobody could take them"
+    edge.site.start("first")
+    edge.until(lambda: _archived(edge) >= 11, "rows on the volume")
+    edge.until(lambda: answers(port) == "1", "another router")
+    edge.until(lambda: not router.exists(), "the end of the first router's folder")
+    assert _archived(edge) >= 11 and not _received(edge), "they wait for their window"
+
+    del log["send"]
+    file.write_text(json.dumps(asked))
+    mill.ok("endpoint", "update", NAME, "-f", str(file), "--unchecked")
+    edge.until(lambda: _received(edge) >= 11, "rows at the server")
+    edge.until(lambda: not _archived(edge), "a volume that is empty again")
+
+
+def _archived(edge: Edge) -> int:
+    return sum(_rows(path) for path in edge.site.volume.glob(".millpond/request-logs/*/*.jsonl"))
+
+
+def _received(edge: Edge) -> int:
+    with edge.server.deps.db.read() as tx:
+        return sum(one.rows for one in request_logs.waiting(tx, limit=100))
+
+
+def _rows(path: Path) -> int:
+    try:
+        return path.read_bytes().count(b"\n")
+    except OSError:
+        return 0

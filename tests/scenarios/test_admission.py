@@ -300,6 +300,6 @@ def test_what_evicted_commits_have_left_is_neither_free_nor_others() -> None:
     assert foreign_bytes(space, Stock()) == 70
     answer = admit(space, Stock(), Asked("x", Room(80)))
     assert isinstance(answer, Refuse)
-    left = "30 B of evicted commits are not removed yet, because they may still be open"
+    left = "30 B are taken by evicted commits that may still be open, and by request logs that wait"
     assert answer.reasons[1] == f"nfs can hold 70 B in total ({left})"
     assert isinstance(admit(space, Stock(), Asked("x", Room(70))), Admit)

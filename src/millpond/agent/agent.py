@@ -19,6 +19,8 @@ from millpond.agent.fills import Fills, SourceOf
 from millpond.agent.isolation import Isolation
 from millpond.agent.keeper.clock import boot_id, boot_time
 from millpond.agent.kept_outputs import KeptOutputs
+from millpond.agent.log_archive import LogArchive
+from millpond.agent.log_sending import LogSender
 from millpond.agent.measuring import Measuring
 from millpond.agent.outcome import SaveOutputs
 from millpond.agent.own_address import own_address
@@ -110,6 +112,8 @@ class Agent:
         self._workspaces = Workspaces(
             self._volumes, tools.isolation, tools.workspace_lake, placements_of(state_dir), self._changed
         )
+        self._archive = LogArchive(self._volumes, state_dir / "request-logs")
+        self._log_sender = LogSender(tools.server, self._archive)
         self._peers = self._served(tools.listen, state_dir) if tools.listen else None
         self._measuring = Measuring(self._volumes, self._changed)
         self._pointing = Pointing(self._volumes)
@@ -123,6 +127,7 @@ class Agent:
             save_outputs=tools.save_outputs,
             kept_outputs=self._kept_outputs,
             checkpoints=tools.checkpoints,
+            archive=self._archive,
             fetch_code=tools.fetch_code,
             changed=self._changed,
             address=tools.serving_address or own_address(tools.server.url),
@@ -140,13 +145,15 @@ class Agent:
         working = asyncio.create_task(self._work())
         looking = asyncio.create_task(self._look_again())
         forgetting = asyncio.create_task(self._forget_outputs())
+        sending = asyncio.create_task(self._log_sender.run())
         try:
             await asyncio.wait({stopping, working}, return_when=asyncio.FIRST_COMPLETED)
             if working.done():
                 await working
         finally:
-            for task in (stopping, working, looking, forgetting):
+            for task in (stopping, working, looking, forgetting, sending):
                 task.cancel()
+            self._log_sender.end()
             self._fills.end()
             self._workspaces.end()
             self._measuring.end()
@@ -254,8 +261,8 @@ class Agent:
 
     def _known_of(self, volume_id: str) -> dict[str, object]:
         """State of a volume that is not read from the volume itself."""
-        shares, leftover = self._measuring.shares_on(volume_id), self._fills.leftover_bytes(volume_id)
-        return {"shares": shares, "leftover_bytes": leftover}
+        left = self._fills.leftover_bytes(volume_id) + self._log_sender.bytes_on(volume_id)
+        return {"shares": self._measuring.shares_on(volume_id), "leftover_bytes": left}
 
     async def _ask(self, observed: Observed) -> Desired | None:
         """Exchange state with the server; None if there is local news to send first.

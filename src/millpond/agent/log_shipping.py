@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from millpond.agent.log_file import LogFile, Taken
-from millpond.agent.request_log import RequestLogShipper
+from millpond.agent.request_log import RequestLogTaker
 from millpond.agent.server import Server
 from millpond.agent.usage import UsageShipper
 from millpond.errors import MillError, NotFound, StalePlacement
@@ -40,7 +40,7 @@ class Shipper:
         *,
         adopted: bool,
         measured: Callable[[], dict[str, float]] = dict,
-        requests: RequestLogShipper | None = None,
+        requests: RequestLogTaker | None = None,
     ) -> None:
         """`keepers`: the directories of its keepers, in order of rank. `requests`: the log of a router's requests."""
         self._logs = [
@@ -70,6 +70,9 @@ class Shipper:
             await one.finish()
         while await self._usage.ship() > 0:
             pass
+
+    async def take_requests(self) -> None:
+        """Once a router has ended: nothing of its request log is left with it, whether the server is there or not."""
         if self._requests is not None:
             await self._requests.finish()
 

@@ -31,11 +31,12 @@ from millpond.agent.drivers import (
 )
 from millpond.agent.gpus import gpu_use
 from millpond.agent.kept_outputs import KeptOutputs
+from millpond.agent.log_archive import LogArchive
 from millpond.agent.log_shipping import Shipper
 from millpond.agent.outcome import SavedOutputs, SaveOutputs, read_outcome, save, spec_with_outputs
 from millpond.agent.own_address import LOOPBACK
 from millpond.agent.prepare import prepare
-from millpond.agent.request_log import RequestLogShipper
+from millpond.agent.request_log import RequestLogTaker
 from millpond.agent.server import Server
 from millpond.agent.service_folder import SERVICE
 from millpond.agent.service_watch import ServiceWatch
@@ -84,6 +85,7 @@ class PlacementWorld:
     save_outputs: SaveOutputs
     kept_outputs: KeptOutputs
     checkpoints: Checkpoints
+    archive: LogArchive
     fetch_code: FetchCode
     changed: Callable[[], None]
     # Where other machines of the site reach this one.
@@ -171,6 +173,7 @@ class Placement:
         status = await self._run(shipper)
         lost_checkpoint = await self._save_checkpoint(status)
         outcome = await self._save(status)
+        await shipper.take_requests()
         if not self._dropped:
             await shipper.finish()
         self._report(
@@ -256,7 +259,7 @@ class Placement:
             [self.directory / RANKS / str(rank) for rank in ranks] or [self.directory],
             adopted=self._adopted,
             measured=lambda: gpu_use(_gpus(self._desired) if self._desired else ()),
-            requests=RequestLogShipper(self._world.server, self.id, self.directory)
+            requests=RequestLogTaker(self._world.archive, self.directory)
             if (self.directory / SERVICE).is_dir()
             else None,
         )

@@ -1,99 +1,85 @@
-"""Sends the request log of a router to the server, file by file; each waits on disk until the server has it.
+"""Takes the request log of a router, file by file, to the archive of its site (`log_archive.py`).
 
-The router's configuration says when files may leave the site, how fast, and for how long they wait at most
-(`decide/endpoints/log_rules.py`). It lies on disk, so the rules hold as well while the server is away.
-
-The files are the job's: they are read without following links, and one that cannot be sent is removed.
+The files are the job's: they are read without following links, and one that is none of a router's is removed. A file
+stays where it is until every row of it is in the archive; taken again after a kill, it is there once.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
-import os
-import stat
-import time
-from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from millpond.agent import service_folder
-from millpond.agent.server import Server
+from millpond.agent.log_archive import CLOSED, ArchiveFolder, LogArchive, read_file, remove_file, written_at
 from millpond.agent.service_folder import SERVICE
-from millpond.decide.endpoints.log_rules import LogRules, rules_of
-from millpond.errors import MillError, StalePlacement
-from millpond.lake.throttle import TokenBucket
-from millpond.retry import Backoff, may_pass
+from millpond.model.ids import is_id
 
 log = logging.getLogger(__name__)
 
 FOLDER = "log"
-CLOSED = ".jsonl"
 OPEN = ".jsonl.open"
 LOOK_SECONDS = 5.0
-_MOST_BYTES = 64 << 20
-# How soon whoever waits for bytes notices another rate.
-_PACE_SECONDS = 0.5
-# Less is what is left over when numbers are rounded.
-_TINY_SECONDS = 1e-4
 
 
-class RequestLogShipper:
-    """Of one placement; one that is no router has nothing to send. Stops quietly if the server refuses it."""
+class RequestLogTaker:
+    """Of one placement; one that is no router has nothing to take."""
 
-    def __init__(
-        self,
-        server: Server,
-        placement: str,
-        directory: Path,
-        *,
-        clock: Callable[[], float] = time.time,
-        bucket: TokenBucket | None = None,
-        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        self._server = server
-        self._placement = placement
+    def __init__(self, archive: LogArchive, directory: Path) -> None:
+        self._archive = archive
         self._directory = directory
-        self._clock, self._pause = clock, pause
-        self._bucket = bucket or TokenBucket()
         self._folder = directory / SERVICE / FOLDER
-        self._refused = False
-        self._backoff = Backoff()
 
     async def run(self) -> None:
-        """Send files as the router closes them, forever."""
-        while not self._refused:
-            await self._send_all((CLOSED,))
+        """Take files as the router closes them, forever."""
+        while True:
+            await asyncio.to_thread(self.take, (CLOSED,))
             await asyncio.sleep(LOOK_SECONDS)
 
     async def finish(self) -> None:
-        """Send what is left once the router has ended, also the file it had open, however long the server is away.
+        """Take what is left once the router has ended, also the file it had open."""
+        await asyncio.to_thread(self.take, (CLOSED, OPEN))
 
-        At once and as fast as it goes: until then the site has no other router.
-        """
-        await self._send_all((CLOSED, OPEN), at_once=True)
+    def take(self, endings: tuple[str, ...]) -> None:
+        """All files with these endings, as far as there is room for them."""
+        endpoints = self._endpoints()
+        for path in self._files(endings):
+            try:
+                if self._take(path, endpoints):
+                    remove_file(path)
+            except OSError as error:
+                log.warning("request log stays with its router: placement=%s %s", self._directory.name, error)
 
-    async def _send_all(self, endings: tuple[str, ...], *, at_once: bool = False) -> None:
-        """All that may leave now; what has waited for too long is removed."""
-        rules = await asyncio.to_thread(self._look)
-        for path in await asyncio.to_thread(self._files, endings):
-            while not self._refused:
-                if not at_once and not rules.is_open(datetime.fromtimestamp(self._clock(), UTC)):
-                    return
-                if await self._send(path, None if at_once else rules.bytes_per_second):
-                    break
-                await self._pause(self._backoff.next())
-                rules = await asyncio.to_thread(self._look)
+    def _endpoints(self) -> dict[str, ArchiveFolder]:
+        """Where rows go, by the names of the endpoints that the router knows; each has its rules there."""
+        found: dict[str, ArchiveFolder] = {}
+        for one in service_folder.router_config(self._directory).get("endpoints") or ():
+            if isinstance(one, Mapping) and is_id(str(one.get("id"))) and isinstance(one.get("log"), Mapping):
+                found[str(one.get("name"))] = folder = self._archive.folder(str(one["id"]))
+                if one["log"].get("level", "none") != "none":
+                    _keep_rules(folder, str(one.get("name")), one["log"])
+        return found
 
-    def _look(self) -> LogRules:
-        """What holds now, after what it says is too old was removed."""
-        rules = rules_of(service_folder.router_config(self._directory))
-        if rules.keep_seconds is not None:
-            for path in self._files((CLOSED,)):
-                if self._clock() - _written_at(path) > rules.keep_seconds:
-                    log.warning("request log is too old, removed: placement=%s file=%s", self._placement, path.name)
-                    _remove(path)
-        return rules
+    def _take(self, path: Path, endpoints: Mapping[str, ArchiveFolder]) -> bool:
+        """False while there is no room for it: the router then counts what it cannot write any more."""
+        content = read_file(path)
+        if content is None:
+            return True
+        name, at = path.name.removesuffix(".open"), written_at(path)
+        parts = [(self._place(key, endpoints), lines) for key, lines in _by_endpoint(content).items()]
+        there = [(folder, lines) for folder, lines in parts if folder is not None]
+        if any(not _has_room(folder, name, len(lines)) for folder, lines in there):
+            return False
+        for folder, lines in there:
+            folder.add(name, lines, at)
+        return True
+
+    def _place(self, name: str, endpoints: Mapping[str, ArchiveFolder]) -> ArchiveFolder | None:
+        """None for rows of an endpoint that nobody knows any more."""
+        return endpoints.get(name) or self._archive.find(name)
 
     def _files(self, endings: tuple[str, ...]) -> list[Path]:
         try:
@@ -101,54 +87,27 @@ class RequestLogShipper:
         except OSError:
             return []
 
-    async def _pace(self, size: int) -> None:
-        """Wait until so many bytes may go."""
-        place = self._bucket.ask(size)
-        while (left := self._bucket.seconds_until(place)) > _TINY_SECONDS:
-            await self._pause(min(left, _PACE_SECONDS))
 
-    async def _send(self, path: Path, bytes_per_second: float | None) -> bool:
-        """True once nothing is left to do with this file."""
-        content = await asyncio.to_thread(_read, path)
-        try:
-            if content:
-                self._bucket.set_rate(bytes_per_second)
-                pace = self._pace if bytes_per_second else None
-                await self._server.post_request_log(self._placement, content, pace=pace)
-        except StalePlacement:
-            self._refused = True
-            return True
-        except MillError as error:
-            if may_pass(error):
-                return False
-            log.warning("request log refused: placement=%s file=%s %s", self._placement, path.name, error.message)
-        await asyncio.to_thread(_remove, path)
-        self._backoff.reset()
-        return True
-
-
-def _read(path: Path) -> bytes | None:
-    """None for what is no plain file, or too long."""
+def _keep_rules(folder: ArchiveFolder, name: str, rules: Mapping[str, Any]) -> None:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return None
-    with open(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
-            return None
-        return file.read(_MOST_BYTES)
-
-
-def _written_at(path: Path) -> float:
-    try:
-        return path.lstat().st_mtime
-    except OSError:
-        return float("inf")
-
-
-def _remove(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
+        folder.set_rules(name, rules)
     except OSError as error:
-        log.warning("cannot remove a request log: file=%s %s", path.name, error)
+        log.warning("cannot keep the rules of a request log: endpoint=%s %s", name, error)
+
+
+def _has_room(folder: ArchiveFolder, name: str, size: int) -> bool:
+    most, here = folder.rules().max_bytes, folder.path / name
+    return most is None or here.exists() or folder.size() + size <= most
+
+
+def _by_endpoint(content: bytes) -> dict[str, bytes]:
+    """Lines by the endpoint that they name. What is no row, as half a line at the end, is left out."""
+    found: dict[str, list[bytes]] = {}
+    for line in content.splitlines():
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(row, dict) and isinstance(row.get("endpoint"), str):
+            found.setdefault(row["endpoint"], []).append(line)
+    return {name: b"\n".join(lines) + b"\n" for name, lines in found.items()}

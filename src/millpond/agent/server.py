@@ -75,12 +75,12 @@ class Server:
         async with self._turns:
             await self._send(self._shipping, "POST", f"/placements/{placement}/usage", body=batch)
 
-    async def post_request_log(self, placement: str, content: bytes, *, pace: Pace | None = None) -> None:
-        """A file of a router's request log; the server keeps it once, however often it is sent.
+    async def post_request_log(self, endpoint_id: str, content: bytes, *, pace: Pace | None = None) -> None:
+        """A file of an endpoint's request log; the server keeps it once, however often it is sent.
 
         `pace` waits until so many bytes may go. One that is paced takes long, and so nobody's turn.
         """
-        path = f"/placements/{placement}/request-log"
+        path = f"/agents/request-logs/{endpoint_id}"
         if pace is not None:
             await self._send(self._shipping, "POST", path, body=content, pace=pace)
             return

@@ -74,6 +74,12 @@ class Volumes:
         """Those of the agent's own site."""
         return [watch for watch in self._watches.values() if not watch.visited]
 
+    def working(self) -> list[VolumeWatch]:
+        """Those of the agent's own site that have no problem, in the same order for every agent."""
+        return sorted(
+            (one for one in self.watched() if one.seen and one.seen.problem is None), key=lambda one: one.volume.id
+        )
+
     @property
     def are_open(self) -> bool:
         """Whether jobs could read what is cached of other projects: nothing hides it, and no group keeps it."""
@@ -142,6 +148,7 @@ class VolumeWatch:
         """Whether an empty directory may become the volume. The server says it to one agent, while it is new."""
         self._may_adopt = desired.new and not self._met.exists()
         self._others = desired.others
+        self.tended = desired.tended
         self._accounts = desired.accounts
         self._names = {(one.project_id, path_name(one.project)) for one in desired.pointers}
         before, self._rate = self._rate, desired.bytes_per_second

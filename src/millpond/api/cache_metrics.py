@@ -23,7 +23,11 @@ _GAUGES: tuple[tuple[str, str, Callable[[VolumeView], float | None]], ...] = (
     ("reserved_bytes", "Promised to fills that are not whole yet.", lambda v: v.filling_bytes),
     ("free_bytes", "What may still be cached on a volume.", lambda v: v.free_bytes),
     ("foreign_bytes", "Other files on the volume's file system.", lambda v: v.foreign_bytes),
-    ("leftover_bytes", "Of evicted commits, what somebody still has open on NFS.", lambda v: v.volume.leftover_bytes),
+    (
+        "leftover_bytes",
+        "Open files of evicted commits on NFS, request logs that wait.",
+        lambda v: v.volume.leftover_bytes,
+    ),
     ("inodes_free", "Free inodes of the volume's file system, where it has a limit.", lambda v: v.volume.inodes_free),
     ("cached_commits", "Commits that are ready on a volume.", lambda v: v.cached_commits),
     ("connected", "1 while a volume is well and its agent looks at it.", lambda v: float(v.connected)),

@@ -36,7 +36,7 @@ class BodyLimit:
             # A flow may bring its code.
             (re.compile(r"/api/v1/projects/[^/]+/flows(/[^/]+|:validate)"), settings.max_object_bytes),
             (re.compile(r"/api/v1/placements/[^/]+/log"), _LOG_CHUNK),
-            (re.compile(r"/api/v1/placements/[^/]+/request-log"), _REQUEST_LOG),
+            (re.compile(r"/api/v1/agents/request-logs/[^/]+"), _REQUEST_LOG),
             # An agent tells everything it sees each time: a volume may hold tens of thousands of commits.
             (re.compile(r"/api/v1/agents/sync"), settings.max_digests_bytes),
             (re.compile(r"/hooks/.+"), _WEBHOOK),

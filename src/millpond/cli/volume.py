@@ -279,7 +279,7 @@ def _show(mill: Session, volume: Volume) -> None:
             ("being evicted", Bytes(volume.evicting_bytes) if volume.evicting_bytes else None),
             ("free", Bytes(volume.free_bytes)),
             ("other files", Bytes(volume.foreign_bytes) if volume.foreign_bytes is not None else None),
-            ("evicted, still open", Bytes(volume.leftover_bytes) if volume.leftover_bytes else None),
+            ("evicted and still open, request logs", Bytes(volume.leftover_bytes) if volume.leftover_bytes else None),
             ("files and directories", volume.used_inodes),
             ("inodes free", volume.inodes_free),
             ("cached commits", volume.cached_commits),

@@ -213,7 +213,7 @@ def _most(space: VolumeSpace, usable: Usable, used: Room, needed: Room) -> str:
         text += f" (its capacity is {format_bytes(space.capacity_bytes)}, but other files fill the disk)"
     elif within >= 0:
         left = format_bytes(space.leftover_bytes)
-        text += f" ({left} of evicted commits are not removed yet, because they may still be open)"
+        text += f" ({left} are taken by evicted commits that may still be open, and by request logs that wait)"
     return text
 
 

@@ -65,6 +65,11 @@ class CacheVolume:
         return self._own / "imports"
 
     @property
+    def request_logs(self) -> Path:
+        """Request logs of endpoints that wait to be sent; a directory for each endpoint."""
+        return self._own / "request-logs"
+
+    @property
     def trash(self) -> Path:
         return self._own / "trash"
 

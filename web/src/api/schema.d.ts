@@ -44,6 +44,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/agents/request-logs/{endpoint}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Request Log
+         * @description A file of an endpoint's request log, by its id, as JSON lines. Sent twice it is kept once.
+         */
+        post: operations["add_request_log"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/agents/stores": {
         parameters: {
             query?: never;
@@ -1290,26 +1310,6 @@ export interface paths {
          */
         put: operations["put_log"];
         post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/placements/{placement}/request-log": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Add Request Log
-         * @description A file of a router's request log, as JSON lines. Sent twice it is kept once.
-         */
-        post: operations["add_request_log"];
         delete?: never;
         options?: never;
         head?: never;
@@ -15999,6 +15999,35 @@ export interface operations {
             };
         };
     };
+    add_request_log: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                endpoint: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_store_probes: {
         parameters: {
             query?: never;
@@ -18614,35 +18643,6 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["LogAnswer"];
                 };
-            };
-            /** @description A problem */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    add_request_log: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                placement: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
             };
             /** @description A problem */
             default: {

@@ -9,6 +9,7 @@ from starlette.concurrency import run_in_threadpool
 
 from millpond.api.access import PUBLIC, AgentOnly, DepsOf, HubOf
 from millpond.services.computes import agents, compute_tests, joining, presence
+from millpond.services.endpoints import request_logs
 from millpond.services.lake import stores
 from millpond.wire.agent import PROTOCOL_HEADER, StoreProbe, StoreProbes, TrialUrls
 from millpond.wire.computes import Checks, Join, Joined
@@ -46,6 +47,13 @@ def get_trial_urls(test: str, actor: AgentOnly, deps: DepsOf) -> TrialUrls:
 @router.post("/tests/{test}", status_code=204)
 def finish_compute_test(test: str, body: Checks, actor: AgentOnly, deps: DepsOf) -> None:
     compute_tests.finish(deps, actor, test, body.checks)
+
+
+@router.post("/request-logs/{endpoint}", status_code=204)
+async def add_request_log(endpoint: str, request: Request, actor: AgentOnly, deps: DepsOf) -> None:
+    """A file of an endpoint's request log, by its id, as JSON lines. Sent twice it is kept once."""
+    content = await request.body()
+    await run_in_threadpool(request_logs.receive, deps, actor, endpoint, content)
 
 
 @router.get("/stores")

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 
 from millpond.api.access import AgentOnly, DepsOf
-from millpond.services.endpoints import request_logs
 from millpond.services.runs import logs, series
 from millpond.wire.agent import LogAnswer, UsageBatch
 
@@ -32,13 +31,6 @@ async def put_log(
     append = partial(logs.append, rank=rank, left_out_from=left_out_from, durable=durable)
     reached = await run_in_threadpool(append, deps, actor, placement, offset, content)
     return LogAnswer(offset=reached.offset, durable=reached.durable)
-
-
-@router.post("/request-log", status_code=204)
-async def add_request_log(placement: str, request: Request, actor: AgentOnly, deps: DepsOf) -> None:
-    """A file of a router's request log, as JSON lines. Sent twice it is kept once."""
-    content = await request.body()
-    await run_in_threadpool(request_logs.receive, deps, actor, placement, content)
 
 
 @router.post("/usage", status_code=204)

@@ -8,7 +8,7 @@ from typing import Any
 
 from millpond.decide.endpoints.addresses import addresses_of
 from millpond.decide.endpoints.changes import entry_of, versions_at
-from millpond.decide.endpoints.log_rules import shared_log
+from millpond.decide.endpoints.log_rules import router_bytes, site_rules
 from millpond.decide.endpoints.weights import Version, served_weights
 from millpond.model.endpoint import Endpoint
 from millpond.model.endpoint_spec import EndpointSite
@@ -47,7 +47,7 @@ def router_config(
         "site": router.site,
         "keys": [{"id": key, "ed25519": public} for key, public in sorted(rules.keys.items())],
         "revoked": sorted(rules.revoked),
-        "log": shared_log([one.endpoint.spec.log for one in routed]),
+        "log": {"max_bytes": router_bytes([one.endpoint.spec.log for one in routed])},
         "endpoints": [_endpoint(one, agent) for one in sorted(routed, key=lambda one: one.endpoint.name)],
     }
 
@@ -82,7 +82,12 @@ def _endpoint(one: EndpointAtSite, agent: str | None) -> dict[str, Any]:
             "seconds": _COLD_SECONDS if one.site.min == 0 else _REPLACED_SECONDS,
             "requests": _HELD_REQUESTS,
         },
-        "log": {"level": spec.log.level.value, "sample": spec.log.sample, "redact": list(spec.log.redact)},
+        "log": {
+            "level": spec.log.level.value,
+            "sample": spec.log.sample,
+            "redact": list(spec.log.redact),
+            **site_rules(spec.log),
+        },
     }
     if spec.shadow is not None:
         found["shadow"] = {

@@ -29,9 +29,10 @@ _LEAST_BYTES = 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class LogRules:
-    """What holds for the files of one router. Without windows they may leave at any time."""
+    """What holds for files of one endpoint at a site. Without windows they may leave at any time."""
 
     keep_seconds: int | None = None
+    max_bytes: int | None = None
     windows: tuple[LogSending, ...] = ()
     bytes_per_second: float | None = None
 
@@ -66,35 +67,34 @@ def log_document(log: EndpointLog) -> dict[str, Any]:
     return found | ({"send": send} if send else {})
 
 
-def shared_log(logs: Sequence[EndpointLog]) -> dict[str, Any]:
-    """For the router that these endpoints share, whose files hold rows of all: the shortest time, the most room, the
-    lowest rate, and the windows of each. One without a window lets them leave at any time."""
-    logs = [one for one in logs if one.level is not LogLevel.NONE]
-    rates = [one.send.bits_per_second for one in logs if one.send.bits_per_second is not None]
-    windows = {(*one.send.between, one.send.zone) if one.send.between else None for one in logs}
+def site_rules(log: EndpointLog) -> dict[str, Any]:
+    """What the agent of a site is told, by the router's configuration."""
+    between = log.send.between
     return {
-        "keep_seconds": min((one.keep_seconds for one in logs if one.keep_seconds is not None), default=None),
-        "max_bytes": max((one.max_bytes for one in logs), default=DEFAULT_LOG_BYTES),
-        "bits_per_second": min(rates, default=None),
-        "windows": []
-        if None in windows
-        else [{"start": one[0], "end": one[1], "zone": one[2]} for one in sorted(filter(None, windows))],
+        "keep_seconds": log.keep_seconds,
+        "max_bytes": log.max_bytes,
+        "bits_per_second": log.send.bits_per_second,
+        "windows": [{"start": between[0], "end": between[1], "zone": log.send.zone}] if between else [],
     }
 
 
-def rules_of(config: Mapping[str, Any]) -> LogRules:
-    """Those in the configuration of a router. What makes no sense there, as one of another version, has no say."""
-    log = config.get("log")
+def router_bytes(logs: Sequence[EndpointLog]) -> int:
+    """How much of its own disk the router of these endpoints may take, for files that its agent has not taken yet."""
+    return max((one.max_bytes for one in logs if one.level is not LogLevel.NONE), default=DEFAULT_LOG_BYTES)
+
+
+def rules_of(log: Mapping[str, Any]) -> LogRules:
+    """Those that `site_rules` has written. What makes no sense there, as one of another version, has no say."""
     try:
-        if not isinstance(log, Mapping):
-            return LogRules()
         windows = tuple(
             LogSending((int(one["start"]), int(one["end"])), str(one["zone"])) for one in log.get("windows") or ()
         )
         for one in windows:
             check_zone(one.zone)
-        keep, bits = log.get("keep_seconds"), log.get("bits_per_second")
-        return LogRules(int(keep) if keep else None, windows, int(bits) / 8 if bits else None)
+        keep, most, bits = (log.get(key) for key in ("keep_seconds", "max_bytes", "bits_per_second"))
+        return LogRules(
+            int(keep) if keep else None, int(most) if most else None, windows, int(bits) / 8 if bits else None
+        )
     except (KeyError, TypeError, ValueError, MillError):
         return LogRules()
 

@@ -138,9 +138,19 @@ def _from_grpc(content: bytes, *, is_request: bool) -> dict[str, Any]:
         tensor["raw"] = contents
     for tensor in tensors:
         tensor["shape"] = [int(size) for size in tensor.get("shape", [])]
-        for values in tensor.pop("contents", {}).values():
-            tensor["data"] = values
+        for kind_of_values, values in tensor.pop("contents", {}).items():
+            # Numbers of 64 bits are texts in the JSON of protobuf.
+            tensor["data"] = [int(one) for one in values] if "int64" in kind_of_values else values
+        _make_numbers(tensor.get("parameters", {}))
+    _make_numbers(document.get("parameters", {}))
     return document
+
+
+def _make_numbers(parameters: dict[str, dict[str, Any]]) -> None:
+    for parameter in parameters.values():
+        for kind in ("int64_param", "uint64_param"):
+            if kind in parameter:
+                parameter[kind] = int(parameter[kind])
 
 
 def _parameters(parameters: dict[str, Any], redact: frozenset[str]) -> dict[str, Any]:

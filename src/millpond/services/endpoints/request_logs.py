@@ -13,9 +13,11 @@ from logging import getLogger
 
 import zstandard
 from blake3 import blake3
+from sqlalchemy import Connection
 
-from millpond.db import datasets, endpoints, models, projects, request_logs, uploads
-from millpond.errors import BadRequest, MillError, NameTaken, NotFound
+from millpond.db import agents, datasets, endpoints, models, projects, request_logs, sites, uploads
+from millpond.decide.endpoints.changes import sites_of
+from millpond.errors import MillError, NameTaken, NotFound
 from millpond.lake.keys import ProjectKeys
 from millpond.lake.packer import Packer
 from millpond.lake.packs import PACK_TARGET
@@ -24,12 +26,12 @@ from millpond.lake.transfer import Meter
 from millpond.model.dataset import Commit, Dataset, Upload
 from millpond.model.endpoint import Endpoint
 from millpond.model.ids import new_id
-from millpond.model.job_spec import ROUTER
 from millpond.model.names import DEFAULT_BRANCH, model_dataset
 from millpond.model.people import Actor, Project
 from millpond.model.quantity import format_count
 from millpond.model.request_log import StagedLog
 from millpond.model.tree import Entry
+from millpond.model.volume import Site
 from millpond.services.commits.changes.branch import Changes, change_branch
 from millpond.services.commits.packs.trust import owner_of
 from millpond.services.commits.uploads.server import ServerUploader
@@ -37,7 +39,7 @@ from millpond.services.datasets import datasets as dataset_service
 from millpond.services.deps import Deps
 from millpond.services.endpoints import acting
 from millpond.services.endpoints.request_rows import file_of, lines_by_endpoint, rows_of
-from millpond.services.runs.logs import own_placement
+from millpond.services.people import access
 
 logger = getLogger(__name__)
 
@@ -45,17 +47,24 @@ _AT_ONCE = 1000
 _KNOWN_FOR = timedelta(days=7)
 
 
-def receive(deps: Deps, actor: Actor, placement_id: str, content: bytes) -> None:
-    """Keep a file of a router's log. StalePlacement unless the placement is a router of this agent's."""
-    _, job = own_placement(deps, actor, placement_id)
-    if job.spec.service is None or job.spec.service.role != ROUTER:
-        raise BadRequest("Only routers have a request log.")
-    for name, lines in sorted(lines_by_endpoint(content).items()):
-        with deps.db.read() as tx:
-            endpoint = endpoints.find(tx, job.project_id, name)
-        # Rows of an endpoint that keeps none are dropped here: it may have been changed since they were written.
-        if endpoint is not None and endpoint.name == name and endpoint.spec.log.to is not None:
-            _stage(deps, endpoint, b"\n".join(lines), len(lines))
+def receive(deps: Deps, actor: Actor, endpoint_id: str, content: bytes) -> None:
+    """Keep a file of an endpoint's log. NotFound unless the endpoint is, or was, at the site of the asking agent."""
+    with deps.db.read() as tx:
+        endpoint = endpoints.get(tx, endpoint_id)
+        agent = agents.get(tx, actor.agent_id or "")
+        site = sites.get(tx, agent.site_id) if agent else None
+        if endpoint is None or site is None or not _was_at(tx, endpoint, site):
+            raise access.not_found("endpoint", endpoint_id)
+    # Rows of an endpoint that keeps none are dropped here: it may have been changed since they were written.
+    lines = lines_by_endpoint(content).get(endpoint.name)
+    if lines and endpoint.spec.log.to is not None:
+        _stage(deps, endpoint, b"\n".join(lines), len(lines))
+
+
+def _was_at(tx: Connection, endpoint: Endpoint, site: Site) -> bool:
+    """True if a revision of the endpoint named the site: files may wait there for longer than it does."""
+    specs = (endpoint.spec, *(one.spec for one in endpoints.revisions(tx, endpoint.id)))
+    return any(sites_of(spec, [site]) for spec in specs)
 
 
 def commit_due(deps: Deps, now: datetime) -> int:

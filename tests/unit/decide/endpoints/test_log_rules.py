@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-from millpond.decide.endpoints.log_rules import describe_log, rules_of, shared_log
+from millpond.decide.endpoints.log_rules import describe_log, router_bytes, rules_of, site_rules
 from millpond.decide.endpoints.reader import endpoint_document, read_endpoint
 from millpond.model.endpoint_spec import DEFAULT_LOG_BYTES, EndpointLog, LogLevel, LogSending
 
@@ -36,27 +36,22 @@ def test_what_nobody_asked_for_is_not_written() -> None:
     assert describe_log(endpoint_document(spec)["log"]) == "full"
 
 
-def test_a_router_hears_what_its_agent_reads() -> None:
+def test_a_site_hears_what_its_agent_reads() -> None:
     log = EndpointLog(LogLevel.FULL, keep_seconds=3600, max_bytes=5 * 10**9, send=NIGHT)
-    shared = shared_log([log, EndpointLog()])
-    rules = rules_of({"log": json.loads(json.dumps(shared))})
-    assert shared["max_bytes"] == 5 * 10**9
-    assert rules.keep_seconds == 3600 and rules.bytes_per_second == 1_250_000
+    rules = rules_of(json.loads(json.dumps(site_rules(log))))
+    assert (rules.keep_seconds, rules.max_bytes, rules.bytes_per_second) == (3600, 5 * 10**9, 1_250_000)
     assert rules.is_open(datetime(2026, 1, 15, 21, 0, tzinfo=UTC))
     assert not rules.is_open(datetime(2026, 1, 15, 20, 59, tzinfo=UTC))
+    assert rules_of(site_rules(EndpointLog(LogLevel.META))).is_open(datetime(2026, 1, 15, 20, 59, tzinfo=UTC))
 
 
 def test_endpoints_that_share_a_router() -> None:
-    one = EndpointLog(LogLevel.FULL, keep_seconds=3600, send=NIGHT)
-    other = EndpointLog(LogLevel.META, keep_seconds=7200, max_bytes=5 * 10**9, send=LogSending((60, 120), "UTC"))
-    shared = shared_log([one, other])
-    assert (shared["keep_seconds"], shared["max_bytes"], shared["bits_per_second"]) == (3600, 5 * 10**9, 10_000_000)
-    assert [window["start"] for window in shared["windows"]] == [60, 1320]
-    assert shared_log([one, EndpointLog(LogLevel.META)])["windows"] == []
-    assert shared_log([])["max_bytes"] == DEFAULT_LOG_BYTES
+    large = EndpointLog(LogLevel.META, max_bytes=5 * 10**9)
+    assert router_bytes([EndpointLog(LogLevel.FULL), large, EndpointLog(max_bytes=9 * 10**9)]) == 5 * 10**9
+    assert router_bytes([]) == DEFAULT_LOG_BYTES
 
 
 def test_rules_that_make_no_sense_have_no_say() -> None:
-    for log in (None, 3, {"windows": 3}, {"windows": [{"start": 1}]}, {"keep_seconds": "x"},
+    for log in ({"windows": 3}, {"windows": [{"start": 1}]}, {"keep_seconds": "x"},
                 {"windows": [{"start": 1, "end": 2, "zone": "Nowhere"}]}):  # fmt: skip
-        assert rules_of({"log": log}) == rules_of({})
+        assert rules_of(log) == rules_of({})

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import given
 from hypothesis import strategies as st
+from tritonclient.grpc import service_pb2
 
 from millpond.serve.router.config import LogRule, RoutedVersion, read_config
 from millpond.serve.router.log_rows import LogEntry, LoggedBody, body_document, is_sampled
@@ -194,3 +195,17 @@ def write_certificate(certificate: Path, key: Path, name: str) -> None:
     form, no_password = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     key.write_bytes(private.private_bytes(pem, form, no_password))
     certificate.write_bytes(made.public_bytes(pem))
+
+
+def test_integers_of_typed_contents_are_logged_as_numbers() -> None:
+    request = service_pb2.ModelInferRequest(model_name="xray")
+    for kind, field, values in (
+        ("INT64", "int64_contents", [1 << 60, -2]), ("UINT64", "uint64_contents", [3]), ("INT32", "int_contents", [4]),
+        ("FP32", "fp32_contents", [0.5]), ("BOOL", "bool_contents", [True]),
+    ):  # fmt: skip
+        tensor = request.inputs.add(name=kind.lower(), datatype=kind, shape=[len(values)])
+        getattr(tensor.contents, field).extend(values)
+    request.parameters["priority"].int64_param = 7
+    found = body_document(LoggedBody(request.SerializeToString(), grpc=True), frozenset(), is_request=True)
+    assert [one["data"] for one in found["inputs"]] == [[1 << 60, -2], [3], [4], [0.5], [True]]
+    assert found["parameters"] == {"priority": {"int64_param": 7}}

@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from millpond.db import datasets, placements
-from millpond.errors import BadRequest, NotFound, StalePlacement, Unavailable
+from millpond.errors import NotFound, Unavailable
 from millpond.lake.reader import TreeReader
 from millpond.model.dataset import Commit
 from millpond.model.lineage import LineageDirection
@@ -23,6 +23,7 @@ from millpond.services.datasets import files
 from millpond.services.endpoints import endpoints, metrics, request_logs
 from millpond.services.lineage_graph import GraphAsked
 from millpond.services.models import versions as model_versions
+from millpond.testing.builders_work import add_agent
 from millpond.wire.observed import PlacementSeen, ServiceSeen
 from tests.unit.services.endpoints.test_endpoints import create
 from tests.unit.services.endpoints.test_rounds import Serving
@@ -50,8 +51,10 @@ def placement_of(serving: Serving, role: str = "router") -> str:
     return next(one.id for one in serving.wanted if one.spec.service and one.spec.service.role == role)
 
 
-def send(serving: Serving, content: bytes, role: str = "router") -> None:
-    request_logs.receive(serving.world.deps, serving.world.agent.actor, placement_of(serving, role), content)
+def send(serving: Serving, content: bytes) -> None:
+    world = serving.world
+    endpoint = endpoints.get(world.deps, world.project, "xray").endpoint
+    request_logs.receive(world.deps, world.agent.actor, endpoint.id, content)
 
 
 def commit_due(serving: Serving, minutes: float = 11) -> int:
@@ -153,11 +156,14 @@ def test_rows_of_others_and_nonsense_are_left_out(serving: Serving) -> None:
     assert commit_due(serving) == 1 and logged(serving) == ["a"]
 
 
-def test_only_the_agent_of_a_router_sends_its_log(serving: Serving) -> None:
-    with pytest.raises(BadRequest, match="Only routers"):
-        send(serving, rows("a"), "replica")
-    with pytest.raises((StalePlacement, NotFound)):
-        request_logs.receive(serving.world.deps, serving.world.agent.actor, "nothing", rows("a"))
+def test_only_an_agent_of_a_site_of_the_endpoint_sends_its_log(serving: Serving) -> None:
+    world = serving.world
+    with pytest.raises(NotFound):
+        request_logs.receive(world.deps, world.agent.actor, "nothing", rows("a"))
+    other = add_agent(world.deps.db, "far", site="elsewhere", now=world.clock.now())
+    endpoint = endpoints.get(world.deps, world.project, "xray").endpoint
+    with pytest.raises(NotFound):
+        request_logs.receive(world.deps, other.actor, endpoint.id, rows("a"))
 
 
 def test_counts_of_routers_become_points(serving: Serving) -> None:
