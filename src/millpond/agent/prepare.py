@@ -15,7 +15,7 @@ from millpond.agent.keeper.clock import boot_id
 from millpond.agent.own_address import LOOPBACK
 from millpond.agent.spec import Mount, Spec, renew
 from millpond.model.job import RankPlace
-from millpond.model.mount import mount_variable
+from millpond.model.mount import mount_variable, workspace_variable
 from millpond.model.secret import RESERVED
 from millpond.wire.desired import DesiredPlacement
 
@@ -70,9 +70,10 @@ def prepare(
         raise OSError(
             f"the secret for variable {gone[0]} no longer exists, or cannot be decrypted with the server's key"
         )
-    withdrawn = [mount.name for mount in desired.mounts if mount.source is None]
+    withdrawn = [mount for mount in desired.mounts if mount.source is None]
     if withdrawn:
-        raise OSError(f"the mount {withdrawn[0]!r} no longer exists, or its project may no longer use it")
+        noun = "workspace" if withdrawn[0].workspace else "mount"
+        raise OSError(f"the {noun} {withdrawn[0].name!r} no longer exists, or its project may no longer use it")
     if desired.service is not None and desired.service.refused:
         raise OSError(desired.service.refused)
     if directory.exists():
@@ -186,7 +187,7 @@ def environment(
         "MILL_TOKEN": desired.token,
         "MILL_PROJECT": desired.project,
         # In a container at its target; otherwise where it is on this machine.
-        **{mount_variable(one.name): one.target if container else one.source for one in desired.mounts if one.source},
+        **_mount_variables(desired, container=container),
         "MILL_JOB_ID": desired.job_id,
         "MILL_JOB_NAME": desired.job_name,
         "MILL_RUN_ID": desired.run_id,
@@ -229,6 +230,16 @@ def environment(
         if "PATH" in found:  # an image has one of its own
             found["PATH"] = os.pathsep.join([str(packages / "bin"), found["PATH"]])
         found["PYTHONPATH"] = os.pathsep.join(filter(None, [desired.spec.env.get("PYTHONPATH"), str(packages)]))
+    return found
+
+
+def _mount_variables(desired: DesiredPlacement, *, container: bool) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for one in desired.mounts:
+        if one.source is not None:
+            path = one.target if container else one.source
+            found[workspace_variable(one.name) if one.workspace else mount_variable(one.name)] = path
+            found |= {"HOME": path} if one.home else {}
     return found
 
 

@@ -21,11 +21,21 @@ from millpond.cli.scores import show_scores
 from millpond.cli.search import run_grid
 from millpond.cli.sending import Sending, send
 from millpond.cli.session import Session
+from millpond.cli.submit_claims import claimed, sorted_claims
 from millpond.client.jobs import dry_run_job, submit_job, wait_for_job
 from millpond.client.task_file import EMPTY, Task, read_task
 from millpond.errors import BadRequest
 from millpond.model.documents import to_document
-from millpond.model.job_spec import MAX_PROCESSES, MAX_RETRIES, Dependency, JobInput, JobKind, JobMount, Launcher
+from millpond.model.job_spec import (
+    MAX_PROCESSES,
+    MAX_RETRIES,
+    Dependency,
+    JobInput,
+    JobKind,
+    JobMount,
+    JobWorkspace,
+    Launcher,
+)
 from millpond.model.names import check_name
 from millpond.model.quantity import parse_bytes, parse_gpus, parse_seconds
 from millpond.model.secret import parse_secret
@@ -215,7 +225,15 @@ def submit(
     ] = None,
     pvc: Annotated[
         list[str] | None,
-        typer.Option("--pvc", metavar="NAME:PATH[:ro]", help="Mount to use, from `mill mount list`. Repeatable."),
+        typer.Option(
+            "--pvc",
+            metavar="NAME:PATH[:ro]|CLASS:SIZE:PATH",
+            help="Mount to use; or a new workspace on a volume, or of a tier. Repeatable.",
+        ),
+    ] = None,
+    workspace: Annotated[
+        list[str] | None,
+        typer.Option("--workspace", "-w", metavar="NAME:PATH[:ro]", help="Workspace to use. Repeatable."),
     ] = None,
     volume: Annotated[
         list[str] | None,
@@ -252,6 +270,7 @@ def submit(
     runai.check_service_type(service_type, port)
     task = read_task(file) if file is not None else EMPTY
     selector = runai.selector_of(parse_pairs(node_selector, "--node-selector") or {}, node_type)
+    old_claims, new_claims = sorted_claims(pvc or [], name or task.name)
     asked = {
         "command": runai.command_of(ctx.meta[_COMMAND], command_text, arguments) or None,
         "env": _merged(task, "env", dict(_variable(text) for text in env or [])),
@@ -265,7 +284,11 @@ def submit(
         "gpu_hundredths": _gpus(gpu, gpu_per_process, processes),
         "gpu_enforced": enforced or None,
         "image": image,
-        "mounts": [to_document(JobMount.parse(text)) for text in (*(pvc or []), *(volume or []))],
+        "mounts": [to_document(JobMount.parse(text)) for text in (*old_claims, *(volume or []))],
+        "workspaces": [
+            *(to_document(JobWorkspace.parse(text)) for text in workspace or []),
+            *(to_document(one.used) for one in new_claims),
+        ],
         "large_shm": large_shm or None,
         "experiment": experiment,
         "cluster": cluster,
@@ -301,7 +324,8 @@ def submit(
     sending = Sending(requirements or task.requirements, git or task.git, code=task.code and not no_code, yes=yes)
     given |= send(mill, sending, task)
     request = task.request(**given)
-    job = submit_job(mill.api, mill.project, request)
+    with claimed(mill, new_claims):
+        job = submit_job(mill.api, mill.project, request)
     mill.out.note(f"Job {job.written} ({job.id}) submitted. See: mill logs -f {job.id}   mill why {job.id}")
     if request.spec.kind is JobKind.INTERACTIVE:
         ways = [f"mill bash {job.id}", *(f"mill port-forward {job.id} {number}" for number in request.spec.ports)]

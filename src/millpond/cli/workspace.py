@@ -1,4 +1,4 @@
-"""`mill workspace`: writable trees next to the compute. Snapshots are in `workspace_snapshots`."""
+"""`mill workspace`: writable trees next to the compute. Snapshots are in `workspace_snapshots`, `open` in its own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from millpond.cli import workspace_snapshots
+from millpond.cli import workspace_open, workspace_snapshots
 from millpond.cli.command import command
 from millpond.cli.output import Column
 from millpond.cli.session import Session
@@ -22,6 +22,7 @@ from millpond.wire.workspace_views import Workspace, WorkspaceCreate
 
 app = typer.Typer()
 app.registered_commands += workspace_snapshots.app.registered_commands
+app.registered_commands += workspace_open.app.registered_commands
 
 _EMPTY = "No workspaces yet. Create one: mill workspace create NAME --size 20GB"
 
@@ -172,7 +173,7 @@ def mount(
 ) -> None:
     """Print the path of a workspace where this machine has its volume, or link it to a directory.
 
-    Needs the project's group there.
+    Needs the project's group there. Jobs get it with `mill submit --workspace NAME:/path`.
 
     Example: mill workspace mount notes ~/notes
     """
@@ -181,7 +182,8 @@ def mount(
     if not os.path.lexists(path):
         raise BadRequest(
             f"This machine does not see {path}.",
-            hint=f"Mount volume {found.volume} of site {found.site} here at the same path.",
+            hint=f"Mount volume {found.volume} of site {found.site} here at the same path, or use the workspace in a "
+            f"job: mill workspace open {found.name}",
         )
     if directory is not None:
         _link(directory, path)
@@ -271,7 +273,7 @@ def _create(mill: Session, request: WorkspaceCreate, *, dry_run: bool, wait: boo
     watch.begin(mill, made)
     found = _waited(mill, made.name, wait=wait)
     if found.state is WorkspaceState.READY:
-        mill.out.note(f"Workspace {found.name} is ready.")
+        mill.out.note(f"Workspace {found.name} is ready. Use it: mill workspace open {found.name}")
     show_workspace(mill, found)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, bindparam, func, select, tuple_
 
-from millpond.db import lineage
+from millpond.db import lineage, workspaces
 from millpond.db.tables import commit, job, project
 from millpond.decide.lineage import edges_of_job
 from millpond.model.documents import from_document, to_document
@@ -60,6 +60,8 @@ def insert(tx: Connection, *values: Job) -> None:
     """IntegrityError when a job of such a name has not ended."""
     tx.execute(_INSERT, [_all_values(value) for value in values])
     lineage.add(tx, [edge for value in values for edge in edges_of_job(value)])
+    for value in values:
+        workspaces.note_job(tx, value.id, {one.id: one.read_only for one in value.spec.workspaces})
 
 
 def _all_values(value: Job) -> dict[str, Any]:

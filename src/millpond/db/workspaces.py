@@ -172,6 +172,12 @@ def by_ids(tx: Connection, ids: Collection[str]) -> Mapping[str, Workspace]:
     return {one.id: one for one in found}
 
 
+def ask_measure(tx: Connection, ids: Collection[str]) -> None:
+    """Have these measured, as far as they are ready: something may have written to them."""
+    ready = and_(workspace.c.id.in_(sorted(ids)), workspace.c.state == WorkspaceState.READY.value)
+    tx.execute(workspace.update().where(ready).values(measure=True))
+
+
 def deleted_before(tx: Connection, moment: datetime, *, limit: int) -> Sequence[Workspace]:
     query = _WORKSPACES.where(workspace.c.deleted_at < moment).order_by(workspace.c.deleted_at)
     return _all(tx, query.limit(limit))

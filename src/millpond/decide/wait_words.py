@@ -22,6 +22,7 @@ WORDS: Mapping[str, str] = {
     "locality": "it waits for a place near its data.",
     "template": "it waits for its template.",
     "data-space": "there is no room for its data.",
+    "workspace": "it waits for its workspace.",
     "away": "the nodes that could run it take no new jobs now.",
 }
 

@@ -127,6 +127,34 @@ class JobMount:
 
 
 @dataclass(frozen=True, slots=True)
+class JobWorkspace:
+    """A workspace of the project, and where a container shows it.
+
+    As asked: `workspace` is its name. As stored: also its id and volume.
+    """
+
+    workspace: Annotated[str, Len(1, 63)]
+    target: Annotated[str, Len(1, 1000)]
+    read_only: bool = False
+    # It is the home of the command.
+    home: bool = False
+    id: str = ""
+    volume_id: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> JobWorkspace:
+        """`NAME:/path`, with `:ro` behind it for reading only."""
+        parts = text.split(":")
+        read_only = len(parts) == 3 and parts[2] in ("ro", "rw") and parts.pop() == "ro"
+        if len(parts) != 2 or not parts[0] or not parts[1].startswith("/"):
+            raise Invalid(
+                f"{text!r} is not a workspace.", hint="Write it as NAME:/path, or NAME:/path:ro for reading only.",
+                fields=["workspaces"],
+            )  # fmt: skip
+        return cls(parts[0], parts[1], read_only)
+
+
+@dataclass(frozen=True, slots=True)
 class StepOutput:
     """An output that a step declares: a value, or files in its folder below $MILL_OUTPUT."""
 
@@ -193,6 +221,8 @@ class JobSpec:
     large_shm: bool = field(default=False, metadata=_UNPLACED)
     # Shared directories that it reads and writes.
     mounts: Annotated[tuple[JobMount, ...], MaxLen(20)] = ()
+    # Workspaces of the project that it reads and writes; it runs at their site.
+    workspaces: Annotated[tuple[JobWorkspace, ...], MaxLen(20)] = ()
     # A commit of the project's code that its working directory starts as.
     code_commit: str | None = None
     # A commit of the project's code that holds requirements.txt and what builds it.
@@ -295,8 +325,8 @@ class JobSpec:
 def checked_document(document: Mapping[str, Any]) -> dict[str, Any]:
     """Expand short forms and reject unknown keys. Values are not checked.
 
-    `inputs` may be written `dataset@ref`, `after` as `JOB:any`, `mounts` as `NAME:/path`, and `interactive: true`
-    stands for the kind.
+    `inputs` may be written `dataset@ref`, `after` as `JOB:any`, `mounts` and `workspaces` as `NAME:/path`, and
+    `interactive: true` stands for the kind.
     Raises Invalid.
     """
     found = _upgraded(document)
@@ -309,10 +339,11 @@ def checked_document(document: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-_SHORT: Mapping[str, Callable[[str], JobInput | Dependency | JobMount]] = {
+_SHORT: Mapping[str, Callable[[str], JobInput | Dependency | JobMount | JobWorkspace]] = {
     "inputs": JobInput.parse,
     "after": Dependency.parse,
     "mounts": JobMount.parse,
+    "workspaces": JobWorkspace.parse,
 }
 # From a version to the next: what a document of the older one would be today.
 _UPGRADES: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}

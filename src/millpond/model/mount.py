@@ -53,6 +53,11 @@ def checked_target(path: str) -> str:
     return plain
 
 
+def workspace_variable(name: str) -> str:
+    """The environment variable that holds the path of a workspace: `notes` is `MILL_WORKSPACE_NOTES`."""
+    return "MILL_WORKSPACE_" + re.sub(r"[^A-Z0-9]", "_", name.upper())
+
+
 def mount_variable(name: str) -> str:
     """The environment variable that holds the path of a mount: `team-a` is `MILL_MOUNT_TEAM_A`."""
     return "MILL_MOUNT_" + re.sub(r"[^A-Z0-9]", "_", name.upper())

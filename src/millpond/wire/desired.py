@@ -153,12 +153,15 @@ class DesiredRank(Response):
 
 
 class DesiredMount(Response):
-    """A shared directory of a job; without `source` if the job may no longer mount it: then it cannot start."""
+    """A shared directory or workspace of a job; without `source` if it may no longer have it: then it cannot start."""
 
     name: str
     source: str | None
     target: str
     read_only: bool = False
+    # It is a workspace, and perhaps the home of the command.
+    workspace: bool = False
+    home: bool = False
 
 
 class DesiredService(Response):

@@ -6985,9 +6985,14 @@ export interface components {
         };
         /**
          * DesiredMount
-         * @description A shared directory of a job; without `source` if the job may no longer mount it: then it cannot start.
+         * @description A shared directory or workspace of a job; without `source` if it may no longer have it: then it cannot start.
          */
         DesiredMount: {
+            /**
+             * Home
+             * @default false
+             */
+            home: boolean;
             /** Name */
             name: string;
             /**
@@ -6999,6 +7004,11 @@ export interface components {
             source: string | null;
             /** Target */
             target: string;
+            /**
+             * Workspace
+             * @default false
+             */
+            workspace: boolean;
         };
         /**
          * DesiredPeer
@@ -7213,6 +7223,11 @@ export interface components {
              * @enum {string}
              */
             want: "run" | "stop";
+            /**
+             * Workspaces
+             * @default []
+             */
+            workspaces: components["schemas"]["JobWorkspace-Output"][];
         };
         /**
          * DesiredPointer
@@ -9463,6 +9478,11 @@ export interface components {
             timeout_seconds: number;
             /** Wanted Compute */
             wanted_compute: string | null;
+            /**
+             * Workspaces
+             * @default []
+             */
+            workspaces: components["schemas"]["JobWorkspace-Output"][];
             /** Written */
             written: string;
         };
@@ -9638,6 +9658,11 @@ export interface components {
              * @default 0
              */
             timeout_seconds: number;
+            /**
+             * Workspaces
+             * @default []
+             */
+            workspaces: components["schemas"]["JobWorkspace-Input"][];
         };
         /**
          * JobEvent
@@ -10047,6 +10072,11 @@ export interface components {
              * @default 0
              */
             timeout_seconds: number;
+            /**
+             * Workspaces
+             * @default []
+             */
+            workspaces: components["schemas"]["JobWorkspace-Input"][];
         };
         /**
          * JobSpec
@@ -10200,6 +10230,11 @@ export interface components {
              * @default 0
              */
             timeout_seconds: number;
+            /**
+             * Workspaces
+             * @default []
+             */
+            workspaces: components["schemas"]["JobWorkspace-Output"][];
         };
         /**
          * JobState
@@ -10253,6 +10288,70 @@ export interface components {
             };
             /** Run */
             run: string;
+        };
+        /**
+         * JobWorkspace
+         * @description A workspace of the project, and where a container shows it.
+         *
+         *     As asked: `workspace` is its name. As stored: also its id and volume.
+         */
+        "JobWorkspace-Input": {
+            /**
+             * Home
+             * @default false
+             */
+            home: boolean;
+            /**
+             * Id
+             * @default
+             */
+            id: string;
+            /**
+             * Read Only
+             * @default false
+             */
+            read_only: boolean;
+            /** Target */
+            target: string;
+            /**
+             * Volume Id
+             * @default
+             */
+            volume_id: string;
+            /** Workspace */
+            workspace: string;
+        };
+        /**
+         * JobWorkspace
+         * @description A workspace of the project, and where a container shows it.
+         *
+         *     As asked: `workspace` is its name. As stored: also its id and volume.
+         */
+        "JobWorkspace-Output": {
+            /**
+             * Home
+             * @default false
+             */
+            home: boolean;
+            /**
+             * Id
+             * @default
+             */
+            id: string;
+            /**
+             * Read Only
+             * @default false
+             */
+            read_only: boolean;
+            /** Target */
+            target: string;
+            /**
+             * Volume Id
+             * @default
+             */
+            volume_id: string;
+            /** Workspace */
+            workspace: string;
         };
         /**
          * Join

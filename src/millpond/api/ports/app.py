@@ -1,6 +1,6 @@
 """The application behind the hosts of jobs: takes tickets, then passes everything on to the job's port.
 
-GET /.mill/open/{ticket}   takes a one-time ticket, sets the cookie of this host and leads on to /
+GET /.mill/open/{ticket}   takes a one-time ticket, sets the cookie of this host and leads on to `next`, or to /
 everything else            the job's
 """
 
@@ -11,6 +11,7 @@ import re
 from logging import getLogger
 
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import QueryParams
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import Message, Receive, Scope, Send
@@ -66,7 +67,7 @@ class JobPorts:
             beside = await run_in_threadpool(cookies_of, self._deps, opened.job, opened.port)
         except MillError as error:
             return _words(error)
-        response = RedirectResponse("/", status_code=303, headers={"Cache-Control": "no-store"})
+        response = RedirectResponse(_place(scope), status_code=303, headers={"Cache-Control": "no-store"})
         response.set_cookie(
             COOKIE, grant, max_age=job_ports.GRANT_SECONDS, httponly=True, samesite="lax",
             secure=self._outside(scope).startswith("https:"),
@@ -150,6 +151,13 @@ class JobPorts:
         """The origin as the browser sees it: behind a proxy, by what the administrator said."""
         is_secure = (self._deps.settings.content_url or "").startswith("https:")
         return f"{'https' if is_secure else 'http'}://{host_of(scope)}"
+
+
+def _place(scope: Scope) -> str:
+    """Where the ticket leads on to: a path of the job's own, `/` unless `next` names one."""
+    wanted = QueryParams(scope.get("query_string", b"")).get("next", "/")
+    is_path = wanted.startswith("/") and not wanted.startswith(("//", "/\\")) and wanted.isprintable()
+    return wanted if is_path else "/"
 
 
 async def _no_body() -> Message:

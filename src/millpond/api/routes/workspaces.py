@@ -14,7 +14,7 @@ from millpond.errors import BadRequest
 from millpond.model.people import Role
 from millpond.model.workspace import KeepRule, Workspace, parse_keep
 from millpond.services.deps import Deps
-from millpond.services.workspaces import changes, creating, diffs, restoring, schedules, snapshots, views
+from millpond.services.workspaces import changes, creating, diffs, repositories, restoring, schedules, snapshots, views
 from millpond.services.workspaces.planning import Wanted
 from millpond.wire import data as data_wire
 from millpond.wire import workspace_views as wire
@@ -53,7 +53,8 @@ def list_workspaces(
 @router.post(_ALL, status_code=201)
 def create_workspace(body: wire.WorkspaceCreate, scope: Member, deps: DepsOf) -> wire.Workspace:
     """Reserve its size and begin to make it. 409 `does_not_fit` says what stands in the way."""
-    return _shown(deps, scope, creating.create(deps, scope.actor, scope.project, _wanted(deps, scope, body)))
+    made = creating.create(deps, scope.actor, scope.project, _wanted(deps, scope, body))
+    return _shown(deps, scope, repositories.clone(deps, scope.actor, scope.project, made))
 
 
 @router.post(f"{_ALL}/plan")

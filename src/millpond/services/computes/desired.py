@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from sqlalchemy import Connection
@@ -22,6 +22,8 @@ from millpond.services.endpoints.service_files import ServiceFiles
 from millpond.services.jobs.placements import secret_of
 from millpond.services.people import secrets
 from millpond.services.places import mounts
+from millpond.services.workspaces import in_jobs
+from millpond.services.workspaces.in_jobs import JobTree
 from millpond.wire.desired import DesiredInput, DesiredMount, DesiredPlacement, DesiredRank, DesiredService
 
 # Where a job's own code lies is told by this, beside MILL_DATA_<DATASET> of its inputs.
@@ -40,6 +42,7 @@ class Beside:
     server_secret: bytes
     log_bytes: int
     services: Mapping[str, ServiceFiles]
+    trees: Mapping[str, Sequence[JobTree]]
 
 
 def desired_placements(
@@ -62,7 +65,8 @@ def desired_placements(
         **service_files.of_jobs(tx, known.values(), server_secret),
         **cluster_files.of_jobs(tx, known.values(), seal),
     }
-    beside = Beside(accounts, given, mounted, server_secret, log_bytes, services)
+    trees = in_jobs.trees_of(tx, list(known.values()))
+    beside = Beside(accounts, given, mounted, server_secret, log_bytes, services, trees)
     return [
         _desired(known[placement.job_id], placement, leased.get(placement.job_id, {}), beside)
         for placement in living
@@ -97,7 +101,10 @@ def _desired(job: Job, placement: Placement, leased: Mapping[str, LeasedCommit],
         valid_seconds=placement.valid_seconds,
         log_bytes=beside.log_bytes,
         secrets=beside.secrets.get(job.id, {}),
-        mounts=[_mount(one, beside.mounts[job.id].get(one.mount)) for one in job.spec.mounts],
+        mounts=[
+            *(_mount(one, beside.mounts[job.id].get(one.mount)) for one in job.spec.mounts),
+            *(_tree(one) for one in beside.trees.get(job.id, ())),
+        ],
         service=DesiredService(**asdict(files)) if (files := beside.services.get(job.id)) else None,
         want="run" if job.status.stop_requested_at is None else "stop",
     )
@@ -109,6 +116,12 @@ def _mount(asked: JobMount, allowed: SharedMount | None) -> DesiredMount:
         source=allowed.path if allowed else None,
         target=asked.target,
         read_only=asked.read_only or (allowed is not None and allowed.read_only),
+    )
+
+
+def _tree(one: JobTree) -> DesiredMount:
+    return DesiredMount(
+        name=one.name, source=one.source, target=one.target, read_only=one.read_only, workspace=True, home=one.is_home
     )
 
 

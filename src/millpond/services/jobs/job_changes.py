@@ -7,7 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from millpond.db import job_events, jobs, placements, runs
+from millpond.db import job_events, jobs, placements, runs, workspaces
 from millpond.model.job import Job, JobState, StateChange
 from millpond.model.run import RunState
 from millpond.services.caches import job_caches
@@ -38,6 +38,8 @@ def save(tx: Connection, before: Job, after: Job, now: datetime, *, by: str | No
     if before.status.placement_id is not None and left:
         placements.end(tx, [before.status.placement_id], now)
         job_caches.release_for_job(tx, after.id, now=now)
+        if after.spec.workspaces:
+            workspaces.ask_measure(tx, [one.id for one in after.spec.workspaces])
     if after.status.state.is_finished and not before.status.state.is_finished:
         runs.end(tx, after.run_id, _RUN_STATES[after.status.state], after.status.ended_at or now)
     return True

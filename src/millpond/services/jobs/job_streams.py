@@ -14,6 +14,7 @@ from millpond.services.deps import Deps
 from millpond.services.jobs import idle, jobs
 from millpond.services.jobs.tunnels import exec_wanted, port_wanted
 from millpond.services.people import access, audit
+from millpond.services.workspaces import in_jobs
 from millpond.wire.desired import DesiredTunnel
 
 _LAST_PORT = 65_535
@@ -66,6 +67,7 @@ def still_used(deps: Deps, actor: Actor, project: str, job: str) -> None:
     """Record an open stream as use. Raises if the actor has lost access."""
     with deps.db.read() as tx:
         found = jobs.find(tx, access.find_project(tx, actor, project, Role.MEMBER), job)
+        in_jobs.check_reach(tx, actor, found)
     idle.note_use(deps, found)
 
 
@@ -74,6 +76,7 @@ def _running(deps: Deps, actor: Actor, place: JobPlace) -> tuple[Job, Placement,
         job = jobs.find(tx, access.find_project(tx, actor, place.project, Role.MEMBER), place.job)
         placement = placements.get(tx, job.status.placement_id) if job.status.placement_id else None
         compute = computes.get(tx, placement.compute_id) if placement else None
+        in_jobs.check_reach(tx, actor, job)
     if placement is None or compute is None or placement.state is not PlacementState.RUNNING:
         raise NotReady(
             f"Job {job.name!r} is {job.status.state.value}: only running jobs can be reached.",

@@ -26,10 +26,11 @@ from millpond.model.template import TemplateUse
 from millpond.services.jobs import snapshot
 from millpond.services.jobs.snapshot import World
 from millpond.services.places.geography import rule_of
+from millpond.services.workspaces import in_jobs
 from millpond.settings import Settings
 
 # Rules whose words are of one job: what it comes after, when it is tried again, where its data has no room.
-WITH_WORDS = frozenset({"dependency", "backoff", "data-space", "locality", "template"})
+WITH_WORDS = frozenset({"dependency", "backoff", "data-space", "locality", "template", in_jobs.RULE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Loaded:
     running: tuple[Any, ...]
     nominated: tuple[Any, ...]
     reservations: tuple[Reservation, ...]
-    # Jobs that come after others, or wait for a retry; those that can never begin.
+    # Jobs that come after others, or wait for a retry or a workspace; those that can never begin.
     held: Mapping[str, Block]
     never: Mapping[str, str]
     # Counts what was applied of plans so far.
@@ -109,6 +110,7 @@ def load(tx: Connection, now: datetime, settings: Settings, also: Collection[str
         for commit in snapshot.commits_of_spec(specs[row.class_key])
     }  # fmt: skip
     held, never, ready_at = _readiness(tx, waiting, now)
+    held = {**_workspaces(tx, waiting, specs), **held}
     world = snapshot.load(tx, now, needed | set(also), rule, policy.fill_price)
     return Loaded(
         now=now,
@@ -146,6 +148,12 @@ def _readiness(
             never[job.id] = answer.reason
     ready_at = {job.id: _ready_at(job, others) for job in found.values()}
     return held, never, {job_id: at for job_id, at in ready_at.items() if at is not None}
+
+
+def _workspaces(tx: Connection, waiting: Collection[Any], specs: Mapping[str, JobSpec]) -> dict[str, Block]:
+    """Of the few that have workspaces, those that wait for one of them."""
+    having = [row.id for row in waiting if specs[row.class_key].workspaces]
+    return {job_id: Block(in_jobs.RULE, words) for job_id, words in in_jobs.waiting(tx, having).items()}
 
 
 def _ready_at(job: Job, others: Mapping[str, Job]) -> datetime | None:

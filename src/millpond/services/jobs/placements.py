@@ -30,6 +30,7 @@ from millpond.services.deps import Deps
 from millpond.services.jobs import job_changes, job_data, snapshot
 from millpond.services.jobs.free_room import FreeRoom
 from millpond.services.people.tokens import PREFIX, hash_secret
+from millpond.services.workspaces import in_jobs
 
 logger = getLogger(__name__)
 
@@ -82,6 +83,8 @@ def start(
     """
     job = jobs.lock(tx, chosen.job_id)
     if job is None or job.status.state is not JobState.QUEUED:
+        return None, ()
+    if not in_jobs.may_begin(tx, job):
         return None, ()
     before, job = job, on_template(tx, job, chosen.template)
     if not free.has(chosen.compute_id, chosen.places, job):

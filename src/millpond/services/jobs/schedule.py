@@ -14,6 +14,7 @@ from millpond.db import jobs, scheduling
 from millpond.decide.scheduling.bursts import Burst
 from millpond.decide.scheduling.plan import Plan
 from millpond.decide.scheduling.waits import waiting_rules
+from millpond.decide.score import LOCALITY
 from millpond.services.deps import Deps
 from millpond.services.jobs import (
     apply_plan,
@@ -56,7 +57,7 @@ def start_jobs(deps: Deps, now: datetime) -> Plan:
         if apply_plan.start_nominated(deps, loaded, packages, now):
             continue
         fetching = environment_data.fetch_environments(deps, loaded, packages, now)
-        blocked = {**packages.blocked, **fetching, **refused}
+        blocked = {**packages.blocked, **fetching, **_far_workspaces(loaded), **refused}
         found = plan_input.plan_input(loaded, blocked)
         burst = found.plan()
         plan = burst.plan
@@ -105,6 +106,20 @@ def rules_now(loaded: Loaded, found: PlanInput, burst: Burst) -> Mapping[str, Bl
         kept = found.scored.rule(row) if rule in _ABOUT_ROOM else None
         said[row.id] = kept or Block(rule, "")
     return said
+
+
+def _far_workspaces(loaded: Loaded) -> dict[tuple[str, str], Block]:
+    """Jobs whose workspaces lie on volumes that a compute does not see, with its zone."""
+    found: dict[tuple[str, str], Block] = {}
+    for row in (*loaded.waiting, *loaded.nominated):
+        needed = {one.volume_id: one.workspace for one in loaded.specs[row.class_key].workspaces}
+        for compute_id, zone in loaded.world.zones.items() if needed else ():
+            seen = {volume.id for volume in loaded.world.volumes.get(compute_id, ())}
+            far = next((name for volume_id, name in needed.items() if volume_id not in seen), None)
+            if far is not None:
+                words = f"{zone.node.compute} does not see the volume of workspace {far}."
+                found[row.id, zone.name] = Block(LOCALITY, words)
+    return found
 
 
 def _note_waits(

@@ -39,6 +39,7 @@ from millpond.services.jobs.options import check_gpus, check_options, check_para
 from millpond.services.people import access, audit, secrets
 from millpond.services.places import mounts
 from millpond.services.runs.run_checks import checked_params
+from millpond.services.workspaces import in_jobs
 from millpond.wire.jobs import JobCreate
 
 # What people may ask for.
@@ -126,6 +127,7 @@ def resolved(tx: Connection, actor: Actor, project: Project, spec: JobSpec) -> J
     _check_code(tx, project, spec.code_commit)
     _check_code(tx, project, spec.environment)
     secrets.check_of_job(tx, project, spec.secrets)
+    spec = in_jobs.resolved(tx, actor, project, spec)
     return replace(
         spec,
         site_id=_site_of_cluster(tx, project, spec.cluster) or spec.site_id,

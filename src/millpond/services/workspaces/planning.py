@@ -68,6 +68,9 @@ def check_wanted(wanted: Wanted) -> None:
             fields=["size_bytes"],
         )  # fmt: skip
     check_holds(wanted.size_bytes, wanted.source)
+    for text in (wanted.git_url, wanted.git_ref):
+        if text.startswith("-") or (text and not text.isprintable()):
+            raise Invalid(f"{text[:100]!r} is not a Git repository or ref.", fields=["git"])
 
 
 def check_holds(size: int, source: WorkspaceSource) -> None:
