@@ -25,6 +25,7 @@ FULL: dict[str, Any] = {
     "preemptible": True,
     "large_shm": True,
     "mounts": [{"mount": "scratch", "target": "/scratch", "read_only": True, "site_id": "s1"}],
+    "workspaces": [{"workspace": "notes", "target": "/notes", "home": True, "id": "w1", "volume_id": "v1"}],
     "code_commit": "c2",
     "environment": "c3",
     "processes": 2,

@@ -39,6 +39,7 @@ export function aSpec(part: Partial<JobSpec> = {}): JobSpec {
     min_gpu_memory_bytes: 0,
     large_shm: false,
     mounts: [],
+    workspaces: [],
     node_selector: {},
     options: {},
     priority: 0,
