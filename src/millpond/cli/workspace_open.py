@@ -57,7 +57,7 @@ def open_(
         idle_seconds=parse_seconds(idle),
     )
     job, is_new = open_workspace(mill.api, mill.project, workspace, asked)
-    mill.out.note(f"Job {job.written} ({job.id}) {'submitted' if is_new else 'is there already'}.")
+    mill.out.note(f"Job {job.written} ({job.id}) {'submitted' if is_new else 'already exists'}.")
     if no_wait:
         _show(mill, job, None)
         return
