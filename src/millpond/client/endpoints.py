@@ -212,7 +212,7 @@ def start_failed(endpoint: Endpoint) -> StartFailed:
     """For one that has a `failure`."""
     name = endpoint.name
     back = f" Go back: mill endpoint rollback {name}" if endpoint.revision > 1 else ""
-    return StartFailed(endpoint.failure, hint=f"See the whole log: mill endpoint logs {name}.{back}")
+    return StartFailed(endpoint.failure, hint=f"See: mill why {name}, and the logs: mill endpoint logs {name}.{back}")
 
 
 def _body(asked: str | Mapping[str, Any]) -> bytes:

@@ -71,7 +71,7 @@ const COLUMNS = [
       <>
         <Status state={row.original.state} />
         {row.original.state !== "ready" && (
-          <Text size="xs" c="dimmed" lineClamp={3}>
+          <Text size="xs" c="dimmed" lineClamp={3} maw={420}>
             {row.original.failure ?? row.original.reasons.join(" ")}
           </Text>
         )}
