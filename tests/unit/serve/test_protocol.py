@@ -129,6 +129,7 @@ def test_classes_have_values_indices_and_labels(client: triton.InferenceServerCl
         [b"4.000000:0:cat", b"2.000000:1:dog"],
     ]
     assert got.get_response()["id"] == "r7"
+    assert next(iter(got.get_response())) == "model_name", "a router finds the name at the beginning"
 
 
 def test_describes_itself_and_its_models(client: triton.InferenceServerClient) -> None:

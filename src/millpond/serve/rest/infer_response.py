@@ -36,9 +36,11 @@ def write_infer(response: InferResponse, form: AnswerForm) -> Response:
             finite = finite and _is_finite(tensor)
             described["data"] = _elements(tensor) if finite else to_json(tensor.array, tensor.datatype)
         outputs.append(described)
-    told: dict[str, Any] = {"model_name": response.model, "model_version": response.version, "outputs": outputs}
+    # The name first: a router gives it the name that the client asked for, without reading the rest.
+    told: dict[str, Any] = {"model_name": response.model, "model_version": response.version}
     if response.id:
-        told = {"id": response.id, **told}
+        told["id"] = response.id
+    told["outputs"] = outputs
     if response.parameters:
         told["parameters"] = dict(response.parameters)
     head = orjson.dumps(told, option=_PLAIN) if finite else _with_nan(told)
