@@ -36,6 +36,7 @@ import { RUN_TABS, type RunSearch } from "./pages/Run/tabs";
 import { readSearchSearch, SEARCH_STATES } from "./pages/Search/tabs";
 import { Login } from "./pages/Session/Login";
 import { SHARES_RANGES, SHARES_TABS, type SharesSearch } from "./pages/Shares/tabs";
+import { WORKSPACE_TABS, type WorkspaceSearch } from "./pages/Workspace/tabs";
 
 /** Kinds of datasets beside those that people make. */
 const JOB_DATA_KINDS = ["output", "code", "artifact"] as const;
@@ -347,6 +348,30 @@ const cluster = createRoute({
   component: lazyRouteComponent(() => import("./pages/Cluster/Details"), "ClusterDetails"),
 });
 
+const workspaces = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/workspaces",
+  validateSearch: (raw: Raw): { project?: string; deleted?: boolean } => ({
+    project: text(raw, "project"),
+    deleted: flag(raw, "deleted"),
+  }),
+  beforeLoad: narrowTo("/workspaces"),
+  component: lazyRouteComponent(() => import("./pages/Workspace/List"), "WorkspaceList"),
+});
+
+const workspace = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/projects/$project/workspaces/$workspace",
+  validateSearch: (raw: Raw): WorkspaceSearch => ({
+    tab: oneOf(raw, "tab", WORKSPACE_TABS),
+    snapshot: text(raw, "snapshot"),
+    path: text(raw, "path"),
+    before: text(raw, "before"),
+    after: text(raw, "after"),
+  }),
+  component: lazyRouteComponent(() => import("./pages/Workspace/Details"), "WorkspaceDetails"),
+});
+
 const searches = createRoute({
   getParentRoute: () => signedIn,
   path: "/searches",
@@ -496,6 +521,8 @@ const pages = [
   endpoint,
   clusters,
   cluster,
+  workspaces,
+  workspace,
   searches,
   search,
   library,

@@ -40,6 +40,7 @@ const NOUNS: Record<string, readonly string[]> = {
   models: ["models"],
   endpoints: ["endpoints"],
   clusters: ["clusters"],
+  workspaces: ["workspaces"],
   searches: ["searches"],
   computes: ["computes", "elastic", "topology", "home", "activity", "join-tokens", "shares", "gpu-use"],
 };

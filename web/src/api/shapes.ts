@@ -164,3 +164,7 @@ export type EgressReport = Schemas["EgressReport"];
 export type LimitWindowPut = Schemas["LimitWindowPut"];
 export type RateLimit = Schemas["RateLimit"];
 export type RateLimitPut = Schemas["RateLimitPut"];
+export type Workspace = Schemas["Workspace"];
+export type WorkspacePlan = Schemas["WorkspacePlan"];
+export type WorkspaceSnapshot = Schemas["WorkspaceSnapshot"];
+export type SnapshotSchedule = Schemas["SnapshotSchedule"];

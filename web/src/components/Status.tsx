@@ -34,6 +34,8 @@ import type {
   SearchState,
   Source,
   TrialState,
+  Workspace,
+  WorkspaceSnapshot,
 } from "../api/shapes";
 
 type State =
@@ -50,6 +52,8 @@ type State =
   | Cluster["state"]
   | ClusterJob["state"]
   | EndpointSiteState["swap"]
+  | Workspace["state"]
+  | WorkspaceSnapshot["state"]
   | "passed"
   | "skipped"
   | "remembered"
@@ -101,6 +105,11 @@ const LOOKS: Record<State, readonly [Icon, MantineColor]> = {
   cordoned: [IconBarrierBlock, "orange"],
   draining: [IconBarrierBlock, "orange"],
   revoked: [IconKeyOff, "red"],
+  restoring: [IconHistory, "blue"],
+  removing: [IconTrash, "gray"],
+  taking: [IconLoader, "blue"],
+  near: [IconCircleDashed, "indigo"],
+  kept: [IconCircleCheck, "green"],
 };
 
 export function Status({ state, size = "md" }: { state: State; size?: "sm" | "md" | "lg" }) {

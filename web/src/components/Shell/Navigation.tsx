@@ -48,7 +48,7 @@ function PlaceLink({ place, onNavigate }: { place: Place; onNavigate: () => void
 /** A page below a noun belongs to it, although its address begins with the project: /projects/x/jobs/y. */
 export function isWithin(place: string, pathname: string): boolean {
   const below =
-    /^\/projects\/[^/]+\/(datasets|jobs|runs|flows|models|endpoints|clusters|searches|library)(?:\/|-new)/.exec(
+    /^\/projects\/[^/]+\/(datasets|jobs|runs|flows|models|endpoints|clusters|workspaces|searches|library)(?:\/|-new)/.exec(
       pathname.replace("/flow-runs/", "/flows/"),
     );
   if (below) return place === `/${below[1]}`;

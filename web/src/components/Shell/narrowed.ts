@@ -9,6 +9,7 @@ export const NARROWED = [
   "/models",
   "/endpoints",
   "/clusters",
+  "/workspaces",
   "/searches",
   "/library",
   "/shares",

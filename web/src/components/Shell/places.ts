@@ -10,6 +10,7 @@ import {
   IconHistory,
   IconHome,
   IconKey,
+  IconLayersIntersect,
   IconListNumbers,
   IconPackages,
   IconPlayerPlay,
@@ -36,6 +37,7 @@ export interface Place {
     | "/models"
     | "/endpoints"
     | "/clusters"
+    | "/workspaces"
     | "/searches"
     | "/library"
     | "/compute"
@@ -75,6 +77,7 @@ export const GROUPS: readonly Group[] = [
       { to: "/runs", label: "Runs", icon: IconTimeline, keys: "g r" },
       { to: "/searches", label: "Searches", icon: IconZoomScan },
       { to: "/flows", label: "Flows", icon: IconRoute, keys: "g f" },
+      { to: "/workspaces", label: "Workspaces", icon: IconLayersIntersect, keys: "g w" },
       { to: "/models", label: "Models", icon: IconCube, keys: "g m" },
       { to: "/endpoints", label: "Endpoints", icon: IconPlugConnected, keys: "g e" },
       { to: "/clusters", label: "Clusters", icon: IconShare2 },
