@@ -173,6 +173,6 @@ function commandOf(values: Draft, clone: string | undefined): string {
   if (values.size) words.push("--size", shellQuote(values.size));
   if (values.dataset && !clone) words.push("--from", shellQuote(values.dataset));
   if (values.volume) words.push("--volume", shellQuote(values.volume));
-  if (values.shared) words.push("--shared");
+  if (values.shared) words.push("--share");
   return words.join(" ");
 }
