@@ -100,7 +100,10 @@ function factsOf(workspace: Workspace) {
     { name: "Size", value: formatBytes(workspace.size_bytes) },
     { name: "Files", value: workspace.files.toLocaleString("en") },
     { name: "Snapshots", value: `${workspace.snapshots}, ${formatBytes(workspace.snapshot_bytes)}` },
-    { name: "Made", value: `${howWords(workspace)}${took && took >= 0.05 ? ` in ${formatSeconds(took)}` : ""}` },
+    {
+      name: "Made",
+      value: `${howWords(workspace)}${took && took >= 0.05 ? ` in ${formatSeconds(took)}` : ""}`,
+    },
     { name: "At", value: `${workspace.path} (${workspace.volume}, ${workspace.site})` },
   ];
 }

@@ -45,7 +45,9 @@ export function SnapshotDiff({ workspace }: { workspace: Workspace }) {
                 onChange={(name) => choose({ after: name })}
               />
             </Group>
-            <CommandLine command={`mill workspace diff ${shellQuote(workspace.name)} ${before} ${after}`} />
+            <CommandLine
+              command={`mill workspace diff ${shellQuote(`${workspace.name}@${before}`)} ${shellQuote(after)}`}
+            />
             <Differences workspace={workspace} before={before} after={after} />
           </Stack>
         )
