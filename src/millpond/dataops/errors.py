@@ -1,0 +1,69 @@
+"""The toolkit's own exceptions, so that `except` clauses of its users go on working."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from millpond.errors import MillError, NotSignedIn, Unavailable
+
+
+class APIConnectionError(Exception):
+    """The server could not be reached."""
+
+
+class InvalidConfigError(Exception):
+    """No server is set up, or nobody is logged in."""
+
+
+class ConnectionTypeError(Exception):
+    """Here for `except` clauses; never raised, because there is one kind of connection."""
+
+
+class InvalidVolumeParameterError(Exception):
+    """The server refused what was asked of a volume."""
+
+
+class InvalidSnapshotParameterError(Exception):
+    """The server refused what was asked of a snapshot."""
+
+
+class InvalidSnapMirrorParameterError(Exception):
+    """The server refused what was asked of a mirror."""
+
+
+class SnapMirrorSyncOperationError(Exception):
+    """A run of a mirror failed."""
+
+
+class CloudSyncSyncOperationError(Exception):
+    """A run of a source failed."""
+
+
+class MountOperationError(Exception):
+    """The tree of a volume could not be shown at a mountpoint."""
+
+
+class ServiceUnavailableError(Exception):
+    """A workspace did not become ready."""
+
+
+class NotSupported(Exception):
+    """The verb needs a NetApp storage system; the message says what takes its place."""
+
+
+@contextmanager
+def told_as(refused: type[Exception]) -> Iterator[None]:
+    """What the server says against it, in the exceptions that callers of the toolkit expect."""
+    try:
+        yield
+    except Unavailable as error:
+        raise APIConnectionError(_sentence(error)) from error
+    except NotSignedIn as error:
+        raise InvalidConfigError(_sentence(error)) from error
+    except MillError as error:
+        raise refused(_sentence(error)) from error
+
+
+def _sentence(error: MillError) -> str:
+    return f"{error} {error.hint}" if error.hint else str(error)
