@@ -135,6 +135,7 @@ web-api: $(VENV)/.made ## the page's API types, from the server's own OpenAPI do
 docs: $(VENV)/.made ## the CLI reference, from the commands themselves; the list of MLflow's methods
 	@$(BIN)/python dev/make_cli_docs.py
 	@$(BIN)/python dev/make_mlflow_docs.py
+	@$(BIN)/python dev/make_dataops_docs.py
 	@$(BIN)/python dev/make_library_docs.py
 
 screenshots: $(VENV)/.made web ## the pictures of the README, taken from a running server

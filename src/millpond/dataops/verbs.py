@@ -146,7 +146,11 @@ TRADITIONAL = (
         "pull-from-s3 bucket",
         "pull_bucket_from_s3",
         "mill move s3://BUCKET/PREFIX WORKSPACE:DIR",
-        (_o("bucket", "b", "s3_bucket"), _o("directory", "d", "local_directory"), _o("key-prefix", "p", "s3_object_key_prefix")),
+        (
+            _o("bucket", "b", "s3_bucket"),
+            _o("directory", "d", "local_directory"),
+            _o("key-prefix", "p", "s3_object_key_prefix"),
+        ),
     ),
     Verb(
         "pull-from-s3 object",
@@ -209,16 +213,32 @@ TRADITIONAL = (
     *(
         Verb(command, function, None, refused=sentence)
         for command, function, sentence in (
-            ("create flexcache", "create_flexcache", "Cache a commit beside the compute: `mill cache add DATASET@REF`."),
+            (
+                "create flexcache",
+                "create_flexcache",
+                "Cache a commit beside the compute: `mill cache add DATASET@REF`.",
+            ),
             ("list flexcaches", "list_flexcaches", "See what is cached: `mill cache list`."),
             ("get flexcache-origin", "get_flexcache_origin", "A cached commit names its dataset: `mill cache list`."),
-            ("update flexcache", "update_flexcache", "A commit never changes; cache the next one: `mill cache add DATASET@REF`."),
-            ("prepopulate flexcache", "prepopulate_flex_cache", "A commit is cached whole: `mill cache add DATASET@REF`."),
+            (
+                "update flexcache",
+                "update_flexcache",
+                "A commit never changes; cache the next one: `mill cache add DATASET@REF`.",
+            ),
+            (
+                "prepopulate flexcache",
+                "prepopulate_flex_cache",
+                "A commit is cached whole: `mill cache add DATASET@REF`.",
+            ),
             ("create qtree", "create_qtree", f"{_ARRAY} Make a directory in the workspace, or another workspace."),
             ("list qtrees", "list_qtrees", f"{_ARRAY} Directories of a workspace are plain directories."),
             ("get qtree", "get_qtree", f"{_ARRAY} Directories of a workspace are plain directories."),
             ("get qtree-metrics", "get_qtree_metrics", f"{_ARRAY} See `mill workspace list --space`."),
-            ("create cifs-share", "create_cifs_share", f"{_ARRAY} Workspaces are reached by jobs and at the path of their volume."),
+            (
+                "create cifs-share",
+                "create_cifs_share",
+                f"{_ARRAY} Workspaces are reached by jobs and at the path of their volume.",
+            ),
             ("list cifs-shares", "list_cifs_shares", f"{_ARRAY} There are no shares to list."),
             ("get cifs-share", "get_cifs_share", f"{_ARRAY} There are no shares to show."),
         )
@@ -351,13 +371,25 @@ KUBERNETES = (
             (
                 "create triton-server",
                 "create_triton_server",
-                "Register the models (`mill model register`), then serve them: `mill endpoint create NAME --model MODEL@VERSION`.",
+                "Register the models, then serve them: `mill endpoint create NAME --model MODEL@VERSION`.",
             ),
             ("list triton-servers", "list_triton_servers", "See what is served: `mill endpoint list`."),
             ("delete triton-server", "delete_triton_server", "Delete the endpoint: `mill endpoint delete NAME`."),
-            ("get-s3 bucket", "S3DataMover.get_bucket", "Fetch it by a job: `mill move s3://BUCKET/PREFIX WORKSPACE:DIR`."),
-            ("create flexcache", "create_flexcache", "Cache a commit beside the compute: `mill cache add DATASET@REF`."),
-            ("delete flexcache-volume", "delete_flexcache_volume", "Remove a cached commit: `mill cache rm DATASET@REF`."),
+            (
+                "get-s3 bucket",
+                "S3DataMover.get_bucket",
+                "Fetch it by a job: `mill move s3://BUCKET/PREFIX WORKSPACE:DIR`.",
+            ),
+            (
+                "create flexcache",
+                "create_flexcache",
+                "Cache a commit beside the compute: `mill cache add DATASET@REF`.",
+            ),
+            (
+                "delete flexcache-volume",
+                "delete_flexcache_volume",
+                "Remove a cached commit: `mill cache rm DATASET@REF`.",
+            ),
             ("clone-to-new-ns jupyterlab", "clone_jupyter_lab_to_new_namespace", _ASTRA),
             ("register-with-astra jupyterlab", "register_jupyter_lab_with_astra", _ASTRA),
             ("backup-with-astra jupyterlab", "backup_jupyter_lab_with_astra", _ASTRA),
