@@ -43,6 +43,7 @@ from millpond.services.lake.open_replicas import copies
 from millpond.services.lake.reindex import Reindexed
 from millpond.services.lake.replicas import keeping
 from millpond.services.people import users
+from millpond.services.setup import InstalledAgent
 from millpond.settings import Settings
 
 logger = getLogger(__name__)
@@ -79,6 +80,7 @@ def serve(
     *,
     port_is_fixed: bool,
     admin_password: str | None = None,
+    installed_agent: InstalledAgent | None = None,
     on_ready: Callable[[Ready], None],
     clock: Clock | None = None,
 ) -> None:
@@ -93,7 +95,9 @@ def serve(
         port = listening.getsockname()[1]
         content = stack.enter_context(_listening_for_content(settings, port))
         content_port = content.getsockname()[1]
-        prepared = stack.enter_context(preparing(settings, hub, clock, admin_password=admin_password))
+        prepared = stack.enter_context(
+            preparing(settings, hub, clock, admin_password=admin_password, installed_agent=installed_agent)
+        )
         deps = replace(prepared.deps, settings=replace(settings, port=port, content_port=content_port))
         url = deps.settings.local_url
         ready = Ready(
@@ -134,7 +138,12 @@ class Prepared:
 
 @contextmanager
 def preparing(
-    settings: Settings, hub: EventHub, clock: Clock, *, admin_password: str | None = None
+    settings: Settings,
+    hub: EventHub,
+    clock: Clock,
+    *,
+    admin_password: str | None = None,
+    installed_agent: InstalledAgent | None = None,
 ) -> Iterator[Prepared]:
     """Database migrated, lake opened and owned, first people and places made, records of a crash finished."""
     with closing(Database(settings.database)) as db:
@@ -147,6 +156,8 @@ def preparing(
         ownership = lake_owner.claim(db, store, clock.now())
         fence = Fence(store, ownership.epoch, clock.elapsed, remedy=_after_take_over(settings))
         password = setup.populate(db, admin_password=admin_password, now=clock.now())
+        if installed_agent is not None:
+            setup.let_in(db, installed_agent, clock.now())
         # A file that was named must be there: a mistaken name must not pass for a new key.
         seal = Seal.from_file(settings.secret_key, make=settings.secret_key_file is None)
         fenced = FencedStore(store, fence)

@@ -10,13 +10,16 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
 import pytest
 
 from millpond.model.people import SYSTEM
+from millpond.services import setup
 from millpond.services.places import sites
+from millpond.services.setup import InstalledAgent
 from millpond.testing.builders_work import add_agent
 from millpond.testing.proxies import connect_proxy, tls_front
 from millpond.testing.server import RunningServer, running_server
@@ -209,3 +212,21 @@ def test_tokens_are_taken_back(lab: Lab) -> None:
     assert refused["code"] == "not_signed_in" and "was revoked" in refused["detail"]
     assert lab.admin.post("/join-tokens", json={"site": SITE, "seconds": 10**9}).status_code == 422
     assert json.loads(lab.admin.get("/audit").text)["items"][0]["action"] == "join_token.revoke"
+
+
+def test_an_agent_installed_with_its_server_joins_again_after_it_lost_its_disk(lab: Lab) -> None:
+    installed = InstalledAgent("mill_join_of_the_chart", "cluster", str(lab.root / "cache"))
+    now = lab.server.deps.clock.now()
+    for _ in range(2):  # at every start of the server
+        setup.let_in(lab.server.deps.db, installed, now)
+    token = lab.root / "installed"
+    token.write_text(installed.join_token)
+    nobody = lab.server.client()
+    first = join(nobody, token, "mill_first", name="pods")
+    assert first.status_code == 200, first.text
+    again = join(nobody, token, "mill_second", name="pods")
+    assert again.status_code == 200 and list(lab.computes()) == ["pods"]
+    assert [one["name"] for one in lab.admin.get("/volumes").json()["items"]] == ["cluster"]
+    # Another token in its place: the one before opens nothing.
+    setup.let_in(lab.server.deps.db, replace(installed, join_token="mill_join_another"), now)
+    assert join(nobody, token, "mill_third", name="pods").status_code == 401

@@ -23,6 +23,7 @@ from millpond.masking import log_to_stderr
 from millpond.memory import return_large_buffers
 from millpond.model.quantity import DAY, parse_bandwidth, parse_bytes, parse_milliseconds, parse_seconds
 from millpond.services.lake.reindex import Reindexed
+from millpond.services.setup import InstalledAgent
 from millpond.settings import DEFAULT_PORT, Settings, default_data_dir
 
 LEAST_LOG_BYTES = 1_000_000
@@ -189,6 +190,20 @@ def up(
     admin_password_file: Annotated[
         Path | None, typer.Option(help="File with the password of the first administrator.")
     ] = None,
+    join_token_file: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="MILL_JOIN_TOKEN_FILE",
+            help="File with a join token for one agent that is installed along with this server. It can join again.",
+        ),
+    ] = None,
+    join_site: Annotated[
+        str, typer.Option(envvar="MILL_JOIN_SITE", help="Site of that agent; created if it is missing.")
+    ] = "cluster",
+    join_volume: Annotated[
+        str | None,
+        typer.Option(envvar="MILL_JOIN_VOLUME", metavar="PATH", help="Directory of its volume, as the agent sees it."),
+    ] = None,
 ) -> None:
     """Start the server, the web page and an agent for this machine. Runs until Ctrl-C.
 
@@ -223,8 +238,17 @@ def up(
         secret_key_file=secret_key_file,
         provisioners_dir=provisioners,
     )
+    installed_agent = None
+    if join_token_file is not None:
+        installed_agent = InstalledAgent(read_secret(join_token_file, "join token"), join_site, join_volume)
     password = admin_password(admin_password_file)
-    server.serve(settings, port_is_fixed=port is not None, admin_password=password, on_ready=_tell)
+    server.serve(
+        settings,
+        port_is_fixed=port is not None,
+        admin_password=password,
+        installed_agent=installed_agent,
+        on_ready=_tell,
+    )
 
 
 def checked_validity(written: str) -> int:

@@ -24,6 +24,7 @@ def insert(tx: Connection, value: JoinToken, *, hash: bytes) -> None:
             used_at=value.used_at,
             agent_id=value.agent_id,
             compute_id=value.compute_id,
+            standing=value.standing,
         )
     )
 
@@ -53,6 +54,10 @@ def delete(tx: Connection, token_id: str) -> bool:
     return tx.execute(join_token.delete().where(join_token.c.id == token_id)).rowcount > 0
 
 
+def delete_other_standing(tx: Connection, hash: bytes) -> None:
+    tx.execute(join_token.delete().where(join_token.c.standing & (join_token.c.hash != hash)))
+
+
 def delete_expired(tx: Connection, before: datetime) -> int:
     return tx.execute(join_token.delete().where(join_token.c.expires_at < before)).rowcount
 
@@ -77,4 +82,5 @@ def _token(row: Row[Any]) -> JoinToken:
         agent_id=row.agent_id,
         compute_id=row.compute_id,
         compute=row.compute,
+        standing=row.standing,
     )

@@ -107,6 +107,8 @@ class JoinToken:
     compute_id: str | None = None
     # The name of the compute it is for, or that joined with it, while that is attached.
     compute: str | None = None
+    # Of an installation that makes server and agent at once: it lets the agent of its compute in again and again.
+    standing: bool = False
 
 
 @dataclass(frozen=True, slots=True)

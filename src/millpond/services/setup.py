@@ -6,20 +6,21 @@ Every function may be called again and changes nothing that is there.
 from __future__ import annotations
 
 import secrets
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import computes, projects, server, sites, tokens, users, volumes
+from millpond.db import computes, join_tokens, projects, server, sites, tokens, users, volumes
 from millpond.db.engine import Database
 from millpond.db.server import ServerRow
 from millpond.errors import SetupError
 from millpond.model.agent import Agent
-from millpond.model.compute import Compute
+from millpond.model.compute import Compute, JoinToken
 from millpond.model.ids import new_id
-from millpond.model.names import DEFAULT_PROJECT
+from millpond.model.names import DEFAULT_PROJECT, check_name
 from millpond.model.people import SYSTEM, Project, Role, Token, TokenKind, User
 from millpond.model.quantity import DAY
 from millpond.model.volume import Site, Volume
@@ -31,6 +32,8 @@ from millpond.services.people.tokens import hash_secret
 ADMIN = "admin"
 LOCAL = "local"
 _AGENT_TOKEN = "agent"
+# As good as for ever: whoever takes the token away changes the file.
+_STANDING = timedelta(days=36_500)
 
 
 def identify(db: Database, now: datetime) -> ServerRow:
@@ -87,13 +90,43 @@ def agent_token(db: Database, kept: str | None, now: datetime, *, volume_path: P
     with db.write() as tx:
         if kept and _works(tokens.find_by_hash(tx, hash_secret(kept)), now):
             return kept
-        if not computes.was_named(tx, LOCAL):
-            _add_volume(tx, volume_path, now)
+        if not computes.was_named(tx, LOCAL) and volumes.find(tx, LOCAL) is None:
+            _add_volume(tx, _local_site(tx), LOCAL, str(volume_path), now)
         compute = computes.find(tx, LOCAL) or _add_compute(tx, now)
         # One that was revoked stays so: another takes its place, for the same compute.
         agent = compute.agent if compute.agent and compute.revoked_at is None else _add_agent(tx, compute, now)
         tokens.delete_named(tx, agent_id=agent.id, name=_AGENT_TOKEN)
         return add_token(tx, TokenKind.AGENT, name=_AGENT_TOKEN, now=now, agent_id=agent.id)[1]
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledAgent:
+    """An agent that was installed along with the server: its join token, its site, and where its volume lies there."""
+
+    join_token: str
+    site: str
+    volume_path: str | None = None
+
+
+def let_in(db: Database, agent: InstalledAgent, now: datetime) -> None:
+    """Let the agent join, now and after it lost its credential; its site and volume are made along with the token.
+
+    A token that was given before, and is not any more, opens nothing.
+    """
+    name, hash = check_name(agent.site, "site"), hash_secret(agent.join_token)
+    with db.write() as tx:
+        join_tokens.delete_other_standing(tx, hash)
+        if join_tokens.is_known(tx, hash):
+            return
+        found = sites.find(tx, name)
+        if found is None:
+            sites.insert(tx, found := Site(new_id(), name, now))
+            audit.record(tx, now=now, actor=SYSTEM, action="site.create", subject=name)
+        token = JoinToken(new_id(), found.id, name, SYSTEM.name, now, now + _STANDING, standing=True)
+        join_tokens.insert(tx, token, hash=hash)
+        audit.record(tx, now=now, actor=SYSTEM, action="join_token.create", subject=name, details={"standing": True})
+        if agent.volume_path is not None and volumes.find(tx, name) is None:
+            _add_volume(tx, found, name, agent.volume_path, now)
 
 
 def _add_people(tx: Connection, password_hash: str, now: datetime) -> None:
@@ -108,16 +141,13 @@ def _add_people(tx: Connection, password_hash: str, now: datetime) -> None:
     audit.record(tx, now=now, actor=SYSTEM, action="project.create", subject=project.name, project_id=project.id)
 
 
-def _add_volume(tx: Connection, volume_path: Path, now: datetime) -> None:
-    site = _local_site(tx)
-    if volumes.find(tx, LOCAL) is not None:
-        return  # somebody has added one of that name
+def _add_volume(tx: Connection, site: Site, name: str, path: str, now: datetime) -> None:
     volume = Volume(
         id=new_id(),
-        name=LOCAL,
+        name=name,
         site_id=site.id,
         site=site.name,
-        path=str(volume_path),
+        path=path,
         # What is free there, less a reserve, as soon as the agent has looked.
         capacity_bytes=0,
         reserve_bytes=0,

@@ -100,6 +100,8 @@ join_token = Table(
     Column("agent_id", String(32), nullable=True),
     # Lets an agent in for this compute; null: for a new one.
     Column("compute_id", String(32), nullable=True),
+    # It lets the agent in again that came with it, whatever became of its credential.
+    Column("standing", Boolean, nullable=False, server_default=text("false")),
 )
 
 compute_test = Table(

@@ -136,7 +136,7 @@ def _joined_before(tx: Connection, token: JoinToken | None, hash: bytes) -> Agen
 def _usable(token: JoinToken | None, asked: Join, now: datetime) -> JoinToken:
     if token is None:
         raise _unknown()
-    if token.used_at is not None:
+    if token.used_at is not None and not token.standing:
         raise NotSignedIn(
             f"This join token was used at {token.used_at:%Y-%m-%d %H:%M:%S} UTC: it lets one agent in, once.",
             hint=_NEW,
@@ -156,8 +156,9 @@ def _unknown() -> MillError:
 
 
 def _admit(tx: Connection, token: JoinToken, asked: Join, hash: bytes, now: datetime) -> Agent:
-    again = token.compute_id is not None
-    compute = _existing(tx, token, now) if again else _new_compute(tx, token, asked, now)
+    known = token.compute_id or _of_standing(tx, token)
+    again = known is not None
+    compute = _existing(tx, known, now) if known else _new_compute(tx, token, asked, now)
     agent = Agent(new_id(), compute.id, compute.name, compute.site_id, compute.site, asked.version[:40], now)
     computes.give_to(tx, agent)
     credential = Token(new_id(), TokenKind.AGENT, f"compute {compute.name}", None, agent.id, None, now, None, None)
@@ -174,10 +175,18 @@ def _admit(tx: Connection, token: JoinToken, asked: Join, hash: bytes, now: date
     return agent
 
 
-def _existing(tx: Connection, token: JoinToken, now: datetime) -> Compute:
+def _of_standing(tx: Connection, token: JoinToken) -> str | None:
+    """The compute that has joined with a token before, while it is attached: its agent may have lost its disk."""
+    if not token.standing or token.compute is None:
+        return None
+    found = computes.find(tx, token.compute)
+    return found.id if found else None
+
+
+def _existing(tx: Connection, compute_id: str, now: datetime) -> Compute:
     """The compute that the token is for. Conflict while its agent is connected: both would run its jobs."""
-    computes.lock(tx, token.compute_id or "")
-    found = computes.get(tx, token.compute_id or "")
+    computes.lock(tx, compute_id)
+    found = computes.get(tx, compute_id)
     if found is None:
         raise BadRequest("The compute that this join token is for is detached.", hint=_NEW)
     if found.revoked_at is None and is_connected(found.seen_at, now):
