@@ -35,10 +35,19 @@ MIN_VALIDITY_SECONDS = 60
 
 DataDir = Annotated[Path | None, typer.Option(help="Directory for all data of the server (MILL_DATA_DIR).")]
 DatabaseUrl = Annotated[
-    str | None, typer.Option("--db", metavar="URL", help="postgresql://user@host/database, instead of SQLite.")
+    str | None,
+    typer.Option(
+        "--db", metavar="URL", envvar="MILL_DATABASE_URL", help="postgresql://user@host/database, instead of SQLite."
+    ),
 ]
 LakeUrl = Annotated[
-    str | None, typer.Option("--lake", metavar="URL", help="Directory, s3://bucket/prefix?endpoint=…, gs://… or az://…")
+    str | None,
+    typer.Option(
+        "--lake",
+        metavar="URL",
+        envvar="MILL_LAKE_URL",
+        help="Directory, s3://bucket/prefix?endpoint=…, gs://… or az://…",
+    ),
 ]
 
 

@@ -8,7 +8,12 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterable
+from importlib import metadata
 from pathlib import Path
+
+from packaging.requirements import Requirement
+
+import millpond
 
 # What commands of tests need beside Python.
 PROGRAMS = ("sh", "sleep", "touch", "true", "cat", "ls", "mkdir", "env", "id")
@@ -62,3 +67,41 @@ def _libraries(programs: list[Path]) -> set[Path]:
     return {
         Path(word) for line in found.splitlines() for word in line.split() if word.startswith("/") and word[-1] != ":"
     }
+
+
+def write_millpond(root: Path) -> dict[str, Path]:
+    """Copy this Millpond with all it needs; where it, its Python and some programs lie below `root`, by name."""
+    links = {"python3": copy_python(root), **copy_programs(root, (*PROGRAMS, "chown"))}
+    packages = root / "opt" / "millpond"
+    for name in _distributions("millpond[postgres]"):
+        found = metadata.distribution(name)
+        for file in found.files or ():
+            source = Path(str(found.locate_file(file)))
+            if ".." not in file.parts and file.suffix != ".pth" and source.is_file():
+                (packages / file).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(source, packages / file)
+    shutil.copytree(Path(millpond.__file__).parent, packages / "millpond", dirs_exist_ok=True)
+    _copy(root, set(), loading=packages.rglob("*.so*"))
+    program = root / "opt" / "mill"
+    program.write_text(
+        f"#!{links['python3']}\nimport sys\nsys.path.insert(0, '/opt/millpond')\n"
+        "from millpond.cli.main import main\nsys.exit(main())\n"
+    )
+    program.chmod(0o755)
+    return {**links, "mill": Path("/opt/mill")}
+
+
+def _distributions(requirement: str) -> set[str]:
+    """The names of what is installed for a requirement, and for those in turn."""
+    found: set[str] = set()
+    waiting = [Requirement(requirement)]
+    while waiting:
+        needed = waiting.pop()
+        if needed.name in found:
+            continue
+        found.add(needed.name)
+        for text in metadata.requires(needed.name) or ():
+            parsed = Requirement(text)
+            if parsed.marker is None or any(parsed.marker.evaluate({"extra": extra}) for extra in (*needed.extras, "")):
+                waiting.append(parsed)
+    return found
