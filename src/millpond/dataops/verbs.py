@@ -139,76 +139,62 @@ TRADITIONAL = (
     Verb(
         "delete snapshot",
         "delete_snapshot",
-        "mill workspace snapshot-rm NAME@SNAPSHOT",
+        "mill workspace rm NAME@SNAPSHOT",
         (_o("volume", "v", "volume_name"), _o("name", "n", "snapshot_name"), _o("force", "f", flag=True), *_ONTAP),
     ),
     Verb(
         "pull-from-s3 bucket",
         "pull_bucket_from_s3",
-        "mill move s3://BUCKET/PREFIX WORKSPACE:DIR",
-        (
-            _o("bucket", "b", "s3_bucket"),
-            _o("directory", "d", "local_directory"),
-            _o("key-prefix", "p", "s3_object_key_prefix"),
-        ),
+        None,
+        refused="Move it by a job: `mill move s3://BUCKET/PREFIX WORKSPACE:DIR`.",
     ),
     Verb(
         "pull-from-s3 object",
         "pull_object_from_s3",
-        "mill move s3://BUCKET/KEY WORKSPACE:DIR",
-        (_o("bucket", "b", "s3_bucket"), _o("key", "k", "s3_object_key"), _o("file", "f", "local_file")),
+        None,
+        refused="Move it by a job: `mill move s3://BUCKET/KEY WORKSPACE:DIR`.",
     ),
     Verb(
         "push-to-s3 directory",
         "push_directory_to_s3",
-        "mill move WORKSPACE:DIR s3://BUCKET/PREFIX",
-        (
-            _o("bucket", "b", "s3_bucket"),
-            _o("directory", "d", "local_directory"),
-            _o("key-prefix", "p", "s3_object_key_prefix"),
-            _o("extra-args", "e", ignored=True),
-        ),
+        None,
+        refused="Move it by a job: `mill move WORKSPACE:DIR s3://BUCKET/PREFIX`.",
     ),
     Verb(
         "push-to-s3 file",
         "push_file_to_s3",
-        "mill move WORKSPACE:FILE s3://BUCKET/KEY",
-        (
-            _o("bucket", "b", "s3_bucket"),
-            _o("file", "f", "local_file"),
-            _o("key", "k", "s3_object_key"),
-            _o("extra-args", "e", ignored=True),
-        ),
+        None,
+        refused="Move it by a job: `mill move WORKSPACE:FILE s3://BUCKET/KEY`.",
     ),
-    Verb("list cloud-sync-relationships", "list_cloud_sync_relationships", "mill source list"),
+    Verb(
+        "list cloud-sync-relationships",
+        "list_cloud_sync_relationships",
+        None,
+        refused="Imports on a schedule are sources: `mill source list`.",
+    ),
     Verb(
         "sync cloud-sync-relationship",
         "sync_cloud_sync_relationship",
-        "mill source run NAME",
-        (_o("id", "i", "relationship_id"), _o("wait", "w", "wait_until_complete", flag=True)),
+        None,
+        refused="Imports on a schedule are sources: `mill source run NAME`.",
     ),
-    Verb("list snapmirror-relationships", "list_snap_mirror_relationships", "mill mirror list", (*_ONTAP,)),
+    Verb(
+        "list snapmirror-relationships",
+        "list_snap_mirror_relationships",
+        None,
+        refused="Copies on a schedule are mirrors: `mill mirror list`.",
+    ),
     Verb(
         "create snapmirror-relationship",
         "create_snap_mirror_relationship",
-        "mill mirror add SOURCE TARGET --every 1h",
-        (
-            _o("source-vol", "", "source_vol"),
-            _o("target-vol", "", "target_vol"),
-            _o("schedule", "c"),
-            *_ignored("source-svm", "target-svm", "policy", "action", "cluster-name"),
-        ),
+        None,
+        refused="Copies on a schedule are mirrors: `mill mirror add FROM TO --every 1h`.",
     ),
     Verb(
         "sync snapmirror-relationship",
         "sync_snap_mirror_relationship",
-        "mill mirror run NAME --wait",
-        (
-            _o("uuid", "i"),
-            _o("volume", "v", "volume_name"),
-            _o("wait", "w", "wait_until_complete", flag=True),
-            *_ONTAP,
-        ),
+        None,
+        refused="Copies on a schedule are mirrors: `mill mirror run NAME --wait`.",
     ),
     *(
         Verb(command, function, None, refused=sentence)
@@ -247,14 +233,6 @@ TRADITIONAL = (
 
 _NAMESPACE = _o("namespace", "n")
 _CLASS = _o("volume-snapshot-class", "c", ignored=True)
-_RESOURCES = (
-    _o("nvidia-gpu", "g", "request_nvidia_gpu"),
-    _o("memory", "m", "request_memory"),
-    _o("cpu", "p", "request_cpu"),
-    _o("load-balancer", "b", flag=True, ignored=True),
-    _o("allocate-resource", "r", ignored=True),
-    _o("no-https", flag=True, ignored=True),
-)
 _ASTRA = "Astra Control has ended. Snapshots are kept in the lake by themselves: `mill workspace snapshots NAME`."
 
 KUBERNETES = (
@@ -304,65 +282,55 @@ KUBERNETES = (
     Verb(
         "delete volume-snapshot",
         "delete_volume_snapshot",
-        "mill workspace snapshot-rm NAME@SNAPSHOT",
+        "mill workspace rm NAME@SNAPSHOT",
         (_o("snapshot-name", "s"), _o("force", "f", flag=True), _NAMESPACE),
     ),
     Verb(
         "create jupyterlab",
         "create_jupyter_lab",
-        "mill workspace create NAME --size SIZE, then mill workspace open NAME --lab",
-        (
-            _o("workspace-name", "w"),
-            _o("size", "s", "workspace_size"),
-            _o("image", "i", "workspace_image"),
-            _o("mount-pvc", "v"),
-            _o("storage-class", "c"),
-            _NAMESPACE,
-            *_RESOURCES,
-        ),
+        None,
+        refused="Create a workspace, then open it: `mill workspace open NAME --lab`.",
     ),
     Verb(
         "clone jupyterlab",
         "clone_jupyter_lab",
-        "mill workspace clone SOURCE[@SNAPSHOT] NAME, then mill workspace open NAME --lab",
-        (
-            _o("new-workspace-name", "w"),
-            _o("source-workspace-name", "j"),
-            _o("source-snapshot-name", "s"),
-            _CLASS,
-            _NAMESPACE,
-            *_RESOURCES,
-        ),
+        None,
+        refused="Clone the workspace, then open the clone: `mill workspace open NAME --lab`.",
     ),
     Verb(
         "delete jupyterlab",
         "delete_jupyter_lab",
-        "mill workspace rm NAME",
-        (_o("workspace-name", "w"), _o("preserve-snapshots", "s", flag=True), _o("force", "f", flag=True), _NAMESPACE),
+        None,
+        refused="Delete the workspace: `mill dataops k8s delete volume --pvc-name=NAME`.",
     ),
-    Verb("list jupyterlabs", "list_jupyter_labs", "mill workspace list", (_NAMESPACE,)),
+    Verb(
+        "list jupyterlabs",
+        "list_jupyter_labs",
+        None,
+        refused="See `mill workspace list`.",
+    ),
     Verb(
         "create jupyterlab-snapshot",
-        "create_jupyter_lab_snapshot",
+        "create_volume_snapshot",
         "mill workspace snapshot NAME [SNAPSHOT]",
-        (_o("workspace-name", "w"), _o("snapshot-name", "s"), _CLASS, _NAMESPACE),
+        (_o("workspace-name", "w", "pvc_name"), _o("snapshot-name", "s"), _CLASS, _NAMESPACE),
     ),
     Verb(
         "list jupyterlab-snapshots",
-        "list_jupyter_lab_snapshots",
+        "list_volume_snapshots",
         "mill workspace snapshots NAME",
-        (_o("workspace-name", "w"), _NAMESPACE),
+        (_o("workspace-name", "w", "pvc_name"), _NAMESPACE),
     ),
     Verb(
         "restore jupyterlab-snapshot",
-        "restore_jupyter_lab_snapshot",
+        "restore_volume_snapshot",
         "mill workspace restore NAME@SNAPSHOT",
         (_o("snapshot-name", "s"), _NAMESPACE),
     ),
     Verb(
         "delete jupyterlab-snapshot",
         "delete_volume_snapshot",
-        "mill workspace snapshot-rm NAME@SNAPSHOT",
+        "mill workspace rm NAME@SNAPSHOT",
         (_o("snapshot-name", "s"), _o("force", "f", flag=True), _NAMESPACE),
     ),
     *(
