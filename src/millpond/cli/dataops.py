@@ -30,7 +30,7 @@ def dataops(
 
     With `k8s` first, it is one of the toolkit for Kubernetes. Options that only concern ONTAP have no effect.
 
-    Example: mill dataops clone volume --name=project2 --source-volume=project1
+    Example: mill dataops list volumes
     """
     is_kubernetes = words[0] == _KUBERNETES
     verb, rest = find_verb(words[1:] if is_kubernetes else words, KUBERNETES if is_kubernetes else TRADITIONAL)

@@ -92,7 +92,9 @@ ENTRIES = (
     Entry("serve", "millpond.cli.serve", "Serve models from this machine.", _WORK, verb=True),
     Entry("perf", "millpond.cli.perf", "Measure model servers the MLPerf way.", _WORK),
     Entry("workspace", "millpond.cli.workspace", "Manage workspaces: writable trees with snapshots and clones.", _WORK),
-    Entry("dataops", "millpond.cli.dataops", "Run commands of NetApp's DataOps Toolkit.", _WORK, verb=True),
+    Entry(
+        "dataops", "millpond.cli.dataops", "Run a command of NetApp's DataOps Toolkit on workspaces.", _WORK, verb=True
+    ),
     Entry("volume", "millpond.cli.volume", "Manage volumes: directories that hold cached commits.", _PLACES),
     Entry("mount", "millpond.cli.mount", "Manage mounts: directories that jobs may mount.", _PLACES),
     Entry("tier", "millpond.cli.tier", "Manage tiers: classes of service of volumes.", _PLACES),
