@@ -190,7 +190,9 @@ class Placement:
         while not self._stop:
             desired = self._desired
             try:
-                if desired is not None and await in_thread(partial(self._make, desired)):
+                if desired is not None and desired.waits:
+                    self._wait_for(desired.waits)
+                elif desired is not None and await in_thread(partial(self._make, desired)):
                     return True
             except MillError as error:
                 if not may_pass(error):

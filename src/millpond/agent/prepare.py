@@ -13,7 +13,7 @@ from pathlib import Path
 from millpond.agent import mpi, service_folder, step_folder
 from millpond.agent.keeper.clock import boot_id
 from millpond.agent.own_address import LOOPBACK
-from millpond.agent.spec import Mount, Spec, renew
+from millpond.agent.spec import LOG, Mount, Spec, renew, write_private
 from millpond.model.job import RankPlace
 from millpond.model.mount import mount_variable, workspace_variable
 from millpond.model.secret import RESERVED
@@ -76,6 +76,8 @@ def prepare(
         raise OSError(f"the {noun} {withdrawn[0].name!r} no longer exists, or its project may no longer use it")
     if desired.service is not None and desired.service.refused:
         raise OSError(desired.service.refused)
+    if desired.refused:
+        raise OSError(desired.refused)
     if directory.exists():
         shutil.rmtree(directory)
     directory.mkdir(mode=0o700)
@@ -92,6 +94,8 @@ def prepare(
         service_folder.make(directory, desired.service)
     step_folder.make(desired.spec, output=directory / OUTPUT, temporary=directory / TEMPORARY)
     restore(directory / CHECKPOINT)
+    if desired.lines:
+        write_private(directory / LOG, "".join(f"{line}\n" for line in desired.lines))
     renew(directory, renewed)
     mounts = mounts_of(desired, inputs)
     seen = {variable: Path(mount.target) for variable, mount in mounts.items()} if image else inputs

@@ -18,6 +18,7 @@ SPEC = "spec.json"
 RENEWAL = "renewal"
 CLOCK = "clock"
 RANKS = "ranks"
+LOG = "log"
 
 
 @dataclass(frozen=True, slots=True)

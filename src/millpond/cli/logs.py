@@ -13,6 +13,7 @@ from millpond.cli.follow import end_with
 from millpond.cli.session import Session
 from millpond.client.jobs import get_job, wait_for_job
 from millpond.client.logs import LogPiece, LogQuery, follow_log, read_all, read_log, search_log
+from millpond.client.workspaces import list_run_snapshots
 from millpond.errors import BadRequest
 from millpond.model.quantity import format_bytes
 from millpond.wire.jobs import Job
@@ -74,6 +75,7 @@ def logs(
         return
     place = (mill.api, found.project, found.id, begin, attempt, rank)
     _copy(mill, follow_log(*place) if follow else read_all(*place))
+    _tell_snapshots(mill, found)
     if follow:
         end_with(mill, wait_for_job(mill.api, found.project, found.id))
 
@@ -86,6 +88,13 @@ def _rank_of(mill: Session, job: Job, rank: int | None) -> int | None:
     why = ", which failed first" if job.failed_rank is not None else ""
     mill.out.note(f"Rank {chosen} of {job.spec.ranks}{why}; for others: --rank N")
     return chosen
+
+
+def _tell_snapshots(mill: Session, job: Job) -> None:
+    """Behind the log: the one at the end is taken when nothing is written any more."""
+    if job.spec.snapshots is not None:
+        for one in list_run_snapshots(mill.api, job.project, job.run_id):
+            mill.out.note(f"Snapshot {one.name} of workspace {one.workspace}: {one.state.value}.")
 
 
 def _copy(mill: Session, pieces: Iterable[bytes]) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from millpond.cli import run_changes, run_show
+from millpond.cli import run_changes, run_show, run_snapshots
 from millpond.cli.command import command
 from millpond.cli.lineage_tree import show_graph
 from millpond.cli.output import Column
@@ -45,7 +45,8 @@ from millpond.wire.runs import Run, RunGroup, Series
 _MOST_PAIRS = 8
 
 app = typer.Typer()
-app.registered_commands += run_changes.app.registered_commands + run_show.app.registered_commands
+for part in (run_changes, run_show, run_snapshots):
+    app.registered_commands += part.app.registered_commands
 add_view_commands(app)
 add_import_commands(app)
 

@@ -35,6 +35,7 @@ from millpond.model.job_spec import (
     JobMount,
     JobWorkspace,
     Launcher,
+    SnapshotMoments,
 )
 from millpond.model.names import check_name
 from millpond.model.quantity import parse_bytes, parse_gpus, parse_seconds
@@ -239,6 +240,12 @@ def submit(
         list[str] | None,
         typer.Option("--volume", "-v", metavar="DIRECTORY:PATH[:ro]", help="Same, by its directory. Repeatable."),
     ] = None,
+    snapshot: Annotated[
+        str | None,
+        typer.Option(
+            metavar="start,end,every=TIME", help="When to take snapshots of its workspaces, linked to its run."
+        ),
+    ] = None,
     large_shm: Annotated[bool, typer.Option("--large-shm", help="Do not limit the size of /dev/shm.")] = False,
     no_code: Annotated[bool, typer.Option("--no-code", help="Do not upload the working directory.")] = False,
     dry_run: Annotated[
@@ -289,6 +296,7 @@ def submit(
             *(to_document(JobWorkspace.parse(text)) for text in workspace or []),
             *(to_document(one.used) for one in new_claims),
         ],
+        "snapshots": None if snapshot is None else to_document(SnapshotMoments.parse(snapshot)),
         "large_shm": large_shm or None,
         "experiment": experiment,
         "cluster": cluster,

@@ -40,6 +40,7 @@ def submit(
     memory: str | None = None,
     gpu: str | float | None = None,
     image: str | None = None,
+    snapshots: str | None = None,
     compute: str | None = None,
     on: str | None = None,
     options: Mapping[str, str] | None = None,
@@ -56,6 +57,7 @@ def submit(
     `file` is a task file, as of `mill submit -f`; what is given beside it overrides it.
     With `processes`, the job is distributed: all processes start or none, and `cpu`, `memory` and `gpu` apply to each.
     With `mpi`, mpirun starts them, as of `mill submit-mpi`.
+    `snapshots` ("start,end,every=30m") says when snapshots of its workspaces are taken for its run.
     `on` names a template or queue, which fills in what is left out. `secrets` of the project become variables:
     `"NAME"`, or `"VARIABLE=NAME"`. `options` are for the driver of the compute, like `{"partition": "long"}` of Slurm.
     `grace` is the time between SIGTERM and SIGKILL. Other fields of a specification may be
@@ -74,6 +76,7 @@ def submit(
         "memory_bytes": None if memory is None else parse_bytes(memory),
         "gpu_hundredths": None if gpu is None else parse_gpus(str(gpu)),
         "image": image,
+        "snapshots": snapshots,
         "compute": compute,
         "on": on,
         "options": None if options is None else dict(options),

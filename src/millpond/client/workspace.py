@@ -8,6 +8,7 @@ from typing import Any
 from millpond.client import workspaces as calls
 from millpond.client.credentials import resolve_target
 from millpond.client.http import Api
+from millpond.client.runs import find_run
 from millpond.errors import BadRequest
 from millpond.model.quantity import parse_bytes, parse_seconds
 from millpond.model.workspace import split_workspace
@@ -56,6 +57,19 @@ class Workspace:
             name=name, size_bytes=_bytes(size), dataset=dataset, volume=volume, near=near, tier=tier, shared=shared
         )
         return cls._made(request, wait=wait, server=server, project=project)
+
+    @classmethod
+    def from_run(
+        cls, run: str, into: str, *, workspace: str | None = None, wait: bool = True, server: str | None = None,
+        project: str | None = None,
+    ) -> Workspace:  # fmt: skip
+        """A new one named `into`, as that of a run was at its start; `workspace` says which if it had several."""
+        target = resolve_target(server, project)
+        with Api(target.server, target.token) as api:
+            found = find_run(api, target.project, run, unique=True)
+            calls.restore_run(api, target.project, found.id, into, workspace=workspace)
+        made = cls(into, server=target.server, project=target.project)
+        return made.wait() if wait else made
 
     @classmethod
     def list(cls, *, server: str | None = None, project: str | None = None) -> Sequence[WorkspaceInfo]:

@@ -6,10 +6,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from millpond.client.http import Api, segment
+from millpond.client.paths import run_path
 from millpond.errors import Conflict, NotFound
 from millpond.model.workspace import SnapshotState, WorkspaceState
 from millpond.wire.data import Diff, TreeEntry
 from millpond.wire.workspace_views import (
+    RunRestore,
+    RunSnapshot,
+    RunSnapshots,
     ScheduleCreate,
     SnapshotCreate,
     SnapshotSchedule,
@@ -100,6 +104,18 @@ def restore_workspace(
 ) -> Workspace:
     request = WorkspaceRestoreRequest(snapshot=snapshot, into=into, size_bytes=size_bytes)
     return api.send("POST", f"{_one(project, workspace)}/restore", Workspace, request)
+
+
+def list_run_snapshots(api: Api, project: str, run: str) -> Sequence[RunSnapshot]:
+    """Those that belong to a run, oldest first."""
+    return api.get(f"{run_path(project, run)}/snapshots", RunSnapshots).items
+
+
+def restore_run(
+    api: Api, project: str, run: str, into: str, *, workspace: str | None = None, size_bytes: int | None = None
+) -> Workspace:
+    request = RunRestore(into=into, workspace=workspace, size_bytes=size_bytes)
+    return api.send("POST", f"{run_path(project, run)}/restore", Workspace, request)
 
 
 def refresh_workspace(api: Api, project: str, workspace: str, source: str | None = None) -> Workspace:

@@ -217,6 +217,13 @@ def living_jobs(
     return found
 
 
+def job_ids_since(tx: Connection, moment: datetime) -> Sequence[str]:
+    """Jobs with workspaces that are placed, or ended after `moment`."""
+    is_lately = or_(job.c.placement_id.is_not(None), job.c.ended_at > moment)
+    query = select(job_workspace.c.job_id).join(job, job.c.id == job_workspace.c.job_id).where(is_lately).distinct()
+    return list(tx.execute(query.order_by(job_workspace.c.job_id)).scalars())
+
+
 def of_waiting_jobs(tx: Connection, job_ids: Collection[str]) -> Mapping[str, Sequence[str]]:
     """Ids of the workspaces of these jobs."""
     query = select(job_workspace.c.job_id, job_workspace.c.workspace_id)

@@ -28,6 +28,7 @@ from millpond.services.runs import artifact_commits, part_uploads, runs
 from millpond.services.sources import source_runs, sources
 from millpond.services.workspaces import access as workspace_access
 from millpond.services.workspaces import changes as workspace_changes
+from millpond.services.workspaces import run_snapshots
 from millpond.services.workspaces import schedules as workspace_schedules
 
 _TOPIC = "housekeeping"
@@ -74,6 +75,7 @@ def loops(deps: Deps) -> Sequence[Loop]:
 
 def _look_after_workspaces(deps: Deps, now: datetime) -> None:
     workspace_schedules.run_due(deps, now)
+    run_snapshots.take_due(deps, now)
     workspace_schedules.apply_rules(deps, now)
     workspace_changes.settle(deps, now)
 

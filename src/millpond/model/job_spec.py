@@ -19,7 +19,7 @@ from annotated_types import Ge, Le, Len, MaxLen
 from millpond.errors import Invalid
 from millpond.model.documents import check_keys, from_document, to_document
 from millpond.model.names import DatasetRef
-from millpond.model.quantity import DAY
+from millpond.model.quantity import DAY, parse_seconds
 
 # Of the document. An added field keeps it; a changed meaning takes the next number and an entry in _UPGRADES.
 VERSION = 1
@@ -27,6 +27,8 @@ VERSION = 1
 MAX_RETRIES = 100
 MAX_PROCESSES = 1024
 _YEAR = 366 * DAY
+# The least time between two snapshots of a run.
+LEAST_EVERY = 10
 
 # Marks a field that has no say in where a job can run: it stays out of the class key.
 _UNPLACED: Mapping[str, bool] = {"unplaced": True}
@@ -155,6 +157,31 @@ class JobWorkspace:
 
 
 @dataclass(frozen=True, slots=True)
+class SnapshotMoments:
+    """When snapshots of a job's workspaces are taken for its run. `every_seconds`: 0 for never."""
+
+    start: bool = False
+    end: bool = False
+    every_seconds: Annotated[int, Ge(0), Le(_YEAR)] = 0
+
+    @classmethod
+    def parse(cls, text: str) -> SnapshotMoments:
+        """`start`, `end` and `every=30m`, set apart by commas."""
+        moments: dict[str, Any] = {}
+        for word in text.replace(" ", "").split(","):
+            if word in ("start", "end"):
+                moments[word] = True
+            elif word.startswith("every="):
+                moments["every_seconds"] = parse_seconds(word.removeprefix("every="), least=LEAST_EVERY, most=_YEAR)
+            else:
+                raise Invalid(
+                    f"{text!r} does not say when to take snapshots.", hint="Write it as start,end,every=30m.",
+                    fields=["snapshots"],
+                )  # fmt: skip
+        return cls(**moments)
+
+
+@dataclass(frozen=True, slots=True)
 class StepOutput:
     """An output that a step declares: a value, or files in its folder below $MILL_OUTPUT."""
 
@@ -223,6 +250,8 @@ class JobSpec:
     mounts: Annotated[tuple[JobMount, ...], MaxLen(20)] = ()
     # Workspaces of the project that it reads and writes; it runs at their site.
     workspaces: Annotated[tuple[JobWorkspace, ...], MaxLen(20)] = ()
+    # When snapshots of its workspaces are taken and linked to its run.
+    snapshots: SnapshotMoments | None = field(default=None, metadata=_UNPLACED)
     # A commit of the project's code that its working directory starts as.
     code_commit: str | None = None
     # A commit of the project's code that holds requirements.txt and what builds it.
@@ -335,6 +364,8 @@ def checked_document(document: Mapping[str, Any]) -> dict[str, Any]:
     for key, parse in _SHORT.items():
         if isinstance(found.get(key), list | tuple):
             found[key] = [to_document(parse(item)) if isinstance(item, str) else item for item in found[key]]
+    if isinstance(found.get("snapshots"), str):
+        found["snapshots"] = to_document(SnapshotMoments.parse(found["snapshots"]))
     check_keys(JobSpec, found, also=("interactive", "version"))
     return found
 

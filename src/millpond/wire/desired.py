@@ -216,6 +216,10 @@ class DesiredPlacement(WithSpec):
     secrets: dict[str, str | None] = {}
     mounts: list[DesiredMount] = []
     service: DesiredService | None = None
+    # What its beginning waits for, in words; why it can never begin; what its log begins with.
+    waits: str | None = None
+    refused: str | None = None
+    lines: list[str] = []
     want: Literal["run", "stop"]
 
 

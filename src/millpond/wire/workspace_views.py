@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from millpond.model.workspace import (
@@ -148,6 +150,26 @@ class WorkspaceSnapshot(Response):
     run: str | None
     keep: str
     problem: str | None
+
+
+class RunSnapshot(WorkspaceSnapshot):
+    """One that belongs to a run: taken at its `start`, while it went on (`run`) or at its `end`; "" if by hand."""
+
+    moment: Literal["start", "run", "end", ""]
+
+
+class RunSnapshots(Response):
+    """Oldest first."""
+
+    items: list[RunSnapshot]
+
+
+class RunRestore(Request):
+    """A new workspace `into`, as one of the run's was at its start; `workspace` names it if there are several."""
+
+    into: str = Field(max_length=63)
+    workspace: str | None = Field(default=None, max_length=63)
+    size_bytes: int | None = _SIZE
 
 
 class WorkspaceSnapshots(Response):

@@ -30,6 +30,7 @@ FULL: dict[str, Any] = {
     "environment": "c3",
     "processes": 2,
     "launcher": "mpi",
+    "snapshots": {"start": True, "every_seconds": 1800},
     "cpu": 4,
     "memory_bytes": 8_000_000_000,
     "gpu_hundredths": 50,

@@ -3751,6 +3751,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/runs/{run}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restore Run
+         * @description A new workspace as one of the run's was at its start: the same submission then begins with the same.
+         */
+        post: operations["restore_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/runs/{run}/snapshots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Run Snapshots
+         * @description Snapshots of workspaces that belong to a run, oldest first.
+         */
+        get: operations["list_run_snapshots"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/runs/{run}/undelete": {
         parameters: {
             query?: never;
@@ -7117,6 +7157,11 @@ export interface components {
             /** @default torch */
             launcher: components["schemas"]["Launcher"];
             /**
+             * Lines
+             * @default []
+             */
+            lines: string[];
+            /**
              * Log Bytes
              * @default 0
              */
@@ -7181,6 +7226,8 @@ export interface components {
              * @default []
              */
             ranks: components["schemas"]["DesiredRank"][];
+            /** Refused */
+            refused?: string | null;
             /**
              * Retries
              * @default 0
@@ -7203,6 +7250,7 @@ export interface components {
             service: components["schemas"]["DesiredService"] | null;
             /** Site Id */
             site_id: string | null;
+            snapshots: components["schemas"]["SnapshotMoments-Output"] | null;
             spec: components["schemas"]["JobSpec-Output"];
             step: components["schemas"]["JobStep-Output"] | null;
             /** Tags */
@@ -7218,6 +7266,8 @@ export interface components {
             token: string;
             /** Valid Seconds */
             valid_seconds: number;
+            /** Waits */
+            waits?: string | null;
             /**
              * Want
              * @enum {string}
@@ -9456,6 +9506,7 @@ export interface components {
             signal: number | null;
             /** Site Id */
             site_id: string | null;
+            snapshots: components["schemas"]["SnapshotMoments-Output"] | null;
             spec: components["schemas"]["JobSpec-Output"];
             /** Started At */
             started_at: string | null;
@@ -9648,6 +9699,7 @@ export interface components {
             service?: components["schemas"]["JobService-Input"] | null;
             /** Site Id */
             site_id?: string | null;
+            snapshots?: components["schemas"]["SnapshotMoments-Input"] | null;
             step?: components["schemas"]["JobStep-Input"] | null;
             /** Tags */
             tags?: {
@@ -10062,6 +10114,7 @@ export interface components {
             service?: components["schemas"]["JobService-Input"] | null;
             /** Site Id */
             site_id?: string | null;
+            snapshots?: components["schemas"]["SnapshotMoments-Input"] | null;
             step?: components["schemas"]["JobStep-Input"] | null;
             /** Tags */
             tags?: {
@@ -10220,6 +10273,7 @@ export interface components {
             service: components["schemas"]["JobService-Output"] | null;
             /** Site Id */
             site_id: string | null;
+            snapshots: components["schemas"]["SnapshotMoments-Output"] | null;
             step: components["schemas"]["JobStep-Output"] | null;
             /** Tags */
             tags: {
@@ -13367,10 +13421,76 @@ export interface components {
             /** Waiting */
             waiting: boolean;
         };
+        /**
+         * RunRestore
+         * @description A new workspace `into`, as one of the run's was at its start; `workspace` names it if there are several.
+         */
+        RunRestore: {
+            /** Into */
+            into: string;
+            /** Size Bytes */
+            size_bytes?: number | null;
+            /** Workspace */
+            workspace?: string | null;
+        };
         /** RunsAsked */
         RunsAsked: {
             /** Runs */
             runs: string[];
+        };
+        /**
+         * RunSnapshot
+         * @description One that belongs to a run: taken at its `start`, while it went on (`run`) or at its `end`; "" if by hand.
+         */
+        RunSnapshot: {
+            /** Bytes */
+            bytes: number;
+            /** Commit */
+            commit: string | null;
+            consistency: components["schemas"]["Consistency"] | null;
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Done Bytes */
+            done_bytes: number;
+            /** Files */
+            files: number;
+            /** Keep */
+            keep: string;
+            /**
+             * Moment
+             * @enum {string}
+             */
+            moment: "start" | "run" | "end" | "";
+            /** Name */
+            name: string;
+            /** Near */
+            near: boolean;
+            /** Number */
+            number: number;
+            origin: components["schemas"]["SnapshotOrigin"];
+            /** Problem */
+            problem: string | null;
+            /** Run */
+            run: string | null;
+            /** Series */
+            series: string;
+            state: components["schemas"]["SnapshotState"];
+            /** Taken At */
+            taken_at: string | null;
+            /** Unique Bytes */
+            unique_bytes: number;
+            /** Workspace */
+            workspace: string;
+        };
+        /**
+         * RunSnapshots
+         * @description Oldest first.
+         */
+        RunSnapshots: {
+            /** Items */
+            items: components["schemas"]["RunSnapshot"][];
         };
         /**
          * RunState
@@ -14001,6 +14121,48 @@ export interface components {
             keep?: string | null;
             /** Name */
             name?: string | null;
+        };
+        /**
+         * SnapshotMoments
+         * @description When snapshots of a job's workspaces are taken for its run. `every_seconds`: 0 for never.
+         */
+        "SnapshotMoments-Input": {
+            /**
+             * End
+             * @default false
+             */
+            end: boolean;
+            /**
+             * Every Seconds
+             * @default 0
+             */
+            every_seconds: number;
+            /**
+             * Start
+             * @default false
+             */
+            start: boolean;
+        };
+        /**
+         * SnapshotMoments
+         * @description When snapshots of a job's workspaces are taken for its run. `every_seconds`: 0 for never.
+         */
+        "SnapshotMoments-Output": {
+            /**
+             * End
+             * @default false
+             */
+            end: boolean;
+            /**
+             * Every Seconds
+             * @default 0
+             */
+            every_seconds: number;
+            /**
+             * Start
+             * @default false
+             */
+            start: boolean;
         };
         /**
          * SnapshotOrigin
@@ -24171,6 +24333,76 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Rerun"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    restore_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunRestore"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workspace"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_run_snapshots: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunSnapshots"];
                 };
             };
             /** @description A problem */

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from millpond.agent.drivers import records
 from millpond.agent.isolation.isolation import CONFINEMENT
-from millpond.agent.spec import RANKS, RENEWAL, SPEC, Spec, rank_directories, write_private
+from millpond.agent.spec import LOG, RANKS, RENEWAL, SPEC, Spec, rank_directories, write_private
 from millpond.model.job import RankPlace
 
 
@@ -29,6 +29,8 @@ def lay_out(directory: Path, spec: Spec, *, address: str | None = None, owns_gpu
         one.mkdir(parents=True, exist_ok=True)
         if (directory / CONFINEMENT).exists():
             write_private(one / CONFINEMENT, (directory / CONFINEMENT).read_text())
+        if rank == 0 and (directory / LOG).exists():
+            write_private(one / LOG, (directory / LOG).read_text())
         write_private(one / RENEWAL, (directory / RENEWAL).read_text())
         of_rank(spec, rank, place, address=address, owns_gpus=owns_gpus).write(one)
     found = rank_directories(directory)

@@ -14,7 +14,17 @@ from millpond.errors import BadRequest
 from millpond.model.people import Role
 from millpond.model.workspace import KeepRule, Workspace, parse_keep
 from millpond.services.deps import Deps
-from millpond.services.workspaces import changes, creating, diffs, repositories, restoring, schedules, snapshots, views
+from millpond.services.workspaces import (
+    changes,
+    creating,
+    diffs,
+    repositories,
+    restoring,
+    run_snapshots,
+    schedules,
+    snapshots,
+    views,
+)
 from millpond.services.workspaces.planning import Wanted
 from millpond.wire import data as data_wire
 from millpond.wire import workspace_views as wire
@@ -23,6 +33,7 @@ from millpond.wire.base import Page
 router = APIRouter(tags=["workspaces"])
 
 _ALL = "/projects/{project}/workspaces"
+_RUN = "/projects/{project}/runs/{run}"
 _ONE = f"{_ALL}/{{workspace}}"
 
 # A job uses the workspaces that it was given.
@@ -106,6 +117,22 @@ def why_workspace(workspace: str, scope: Viewer, deps: DepsOf) -> wire.Workspace
     """Why it is in its state, where it is and how it was made."""
     found, reasons = views.why(deps, scope.actor, scope.project, workspace)
     return wire.WorkspaceWhy(state=found.state, reasons=list(reasons))
+
+
+@router.get(f"{_RUN}/snapshots")
+def list_run_snapshots(run: str, scope: ViewerOrJob, deps: DepsOf) -> wire.RunSnapshots:
+    """Snapshots of workspaces that belong to a run, oldest first."""
+    found = run_snapshots.of_run(deps, scope.actor, scope.project, run)
+    return wire.RunSnapshots(items=[shapes.run_snapshot(one) for one in found])
+
+
+@router.post(f"{_RUN}/restore", status_code=201)
+def restore_run(run: str, body: wire.RunRestore, scope: Member, deps: DepsOf) -> wire.Workspace:
+    """A new workspace as one of the run's was at its start: the same submission then begins with the same."""
+    made = run_snapshots.restore_run(
+        deps, scope.actor, scope.project, run, body.into, workspace=body.workspace, size=body.size_bytes
+    )
+    return _shown(deps, scope, made)
 
 
 @router.get(f"{_ONE}/snapshots")

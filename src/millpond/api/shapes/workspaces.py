@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from millpond.model.workspace import SnapshotSchedule, Workspace, WorkspaceSnapshot, format_keep
 from millpond.services.workspaces.planning import Planned
+from millpond.services.workspaces.run_snapshots import RunSnapshot
 from millpond.services.workspaces.views import WorkspaceView
 from millpond.wire import workspace_views as wire
 
@@ -89,6 +90,11 @@ def snapshot(of: Workspace | str, one: WorkspaceSnapshot) -> wire.WorkspaceSnaps
         keep=format_keep(one.keep),
         problem=one.problem,
     )
+
+
+def run_snapshot(one: RunSnapshot) -> wire.RunSnapshot:
+    shown = snapshot(one.workspace, one.snapshot)
+    return wire.RunSnapshot.model_validate({**shown.model_dump(), "moment": one.moment})
 
 
 def schedule(one: SnapshotSchedule) -> wire.SnapshotSchedule:

@@ -22,14 +22,16 @@ from millpond.services.endpoints.service_files import ServiceFiles
 from millpond.services.jobs.placements import secret_of
 from millpond.services.people import secrets
 from millpond.services.places import mounts
-from millpond.services.workspaces import in_jobs
+from millpond.services.workspaces import in_jobs, run_snapshots
 from millpond.services.workspaces.in_jobs import JobTree
+from millpond.services.workspaces.run_snapshots import StartHold
 from millpond.wire.desired import DesiredInput, DesiredMount, DesiredPlacement, DesiredRank, DesiredService
 
 # Where a job's own code lies is told by this, beside MILL_DATA_<DATASET> of its inputs.
 CODE_ENV = "MILL_CODE"
 # Where the packages lie that its requirements were built to.
 ENVIRONMENT_ENV = "MILL_ENVIRONMENT"
+NO_HOLD = StartHold()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class Beside:
     log_bytes: int
     services: Mapping[str, ServiceFiles]
     trees: Mapping[str, Sequence[JobTree]]
+    holds: Mapping[str, StartHold]
 
 
 def desired_placements(
@@ -66,7 +69,8 @@ def desired_placements(
         **cluster_files.of_jobs(tx, known.values(), seal),
     }
     trees = in_jobs.trees_of(tx, list(known.values()))
-    beside = Beside(accounts, given, mounted, server_secret, log_bytes, services, trees)
+    holds = run_snapshots.start_holds(tx, known.values())
+    beside = Beside(accounts, given, mounted, server_secret, log_bytes, services, trees, holds)
     return [
         _desired(known[placement.job_id], placement, leased.get(placement.job_id, {}), beside)
         for placement in living
@@ -79,6 +83,7 @@ def _desired(job: Job, placement: Placement, leased: Mapping[str, LeasedCommit],
         found = _input(env, commit_id, dataset, leased)
         return found.model_copy(update={"account": beside.accounts.get(found.project_id, 0)})
 
+    hold = beside.holds.get(job.id, NO_HOLD)
     return DesiredPlacement(
         id=placement.id,
         job_id=job.id,
@@ -106,6 +111,9 @@ def _desired(job: Job, placement: Placement, leased: Mapping[str, LeasedCommit],
             *(_tree(one) for one in beside.trees.get(job.id, ())),
         ],
         service=DesiredService(**asdict(files)) if (files := beside.services.get(job.id)) else None,
+        waits=hold.waits,
+        refused=hold.problem,
+        lines=list(hold.lines),
         want="run" if job.status.stop_requested_at is None else "stop",
     )
 
