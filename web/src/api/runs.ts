@@ -212,3 +212,17 @@ export function useUndeleteRun() {
     onSettled: refreshJobs,
   });
 }
+
+/** States of workspaces that belong to the run. */
+export const runSnapshotsQuery = (path: RunPlace) =>
+  queryOptions({
+    queryKey: ["run snapshots", path],
+    queryFn: () => take(api.GET("/api/v1/projects/{project}/runs/{run}/snapshots", { params: { path } })),
+  });
+
+export function useRestoreRun(path: RunPlace) {
+  return useMutation({
+    mutationFn: (body: { into: string; workspace: string }) =>
+      take(api.POST("/api/v1/projects/{project}/runs/{run}/restore", { params: { path }, body })),
+  });
+}

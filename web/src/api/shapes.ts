@@ -156,6 +156,7 @@ export type VolumePlan = Schemas["VolumePlan"];
 export type VolumeUsage = Schemas["VolumeUsage"];
 export type RunKeys = Schemas["RunKeys"];
 export type RunGroup = Schemas["RunGroup"];
+export type RunSnapshot = Schemas["RunSnapshot"];
 export type SavedView = Schemas["SavedView"];
 export type SavedViewPut = Schemas["SavedViewPut"];
 export type EgressBudget = Schemas["EgressBudget"];

@@ -28,6 +28,7 @@ export function aSpec(part: Partial<JobSpec> = {}): JobSpec {
     environment: null,
     processes: 0,
     launcher: "torch",
+    snapshots: null,
     cpu: 1,
     memory_bytes: 0,
     gpu_hundredths: 0,

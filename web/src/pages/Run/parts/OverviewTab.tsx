@@ -15,6 +15,7 @@ import { MetricSummaries } from "./MetricSummaries";
 import { NestedRuns } from "./NestedRuns";
 import { Notes } from "./Notes";
 import { Params } from "./Params";
+import { RunSnapshots } from "./RunSnapshots";
 import { Tags } from "./Tags";
 
 /** Why it waits or failed, what it was given and what came of it, how it went. */
@@ -29,6 +30,7 @@ export function OverviewTab({ run, job }: Recorded) {
             <Notes run={run} />
             <MetricSummaries run={run} />
             <NestedRuns run={run} />
+            {job && <RunSnapshots job={job} />}
             {job && <LedgerBar ledger={job.ledger} />}
           </Stack>
         </Grid.Col>
