@@ -113,6 +113,11 @@ def check_spec(spec: JobSpec) -> None:
     check_gpus(spec.gpu_hundredths)
     check_options(spec.options)
     check_selector(spec.node_selector)
+    if spec.snapshots is not None and not spec.workspaces:
+        raise Invalid(
+            "Snapshots are taken of workspaces, and the job has none.", hint="Add --workspace W:/path.",
+            fields=["snapshots"],
+        )  # fmt: skip
     if spec.launcher is Launcher.MPI and not spec.processes:
         raise Invalid("An MPI job needs a number of processes.", hint="Add --processes N.", fields=["processes"])
     if (spec.ports or spec.idle_seconds) and spec.kind is not JobKind.INTERACTIVE:
