@@ -1,11 +1,11 @@
-"""The small interface behind which places outside the lake lie: listed, looked at and read, never written."""
+"""The small interfaces behind which places outside the lake lie: all are listed and read, a few written."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Literal, Protocol
 
 from millpond.decide.allowed_addresses import Reach
 from millpond.errors import ChangedOutside
@@ -38,6 +38,23 @@ class ExternalPlace(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+class WritablePlace(ExternalPlace, Protocol):
+    """A place where objects can be put, too. Each appears whole or not at all."""
+
+    def write(self, uri: str, parts: Iterable[bytes], size: int, md5: str, replaces: str | None) -> str:
+        """Put an object of `size` bytes with this MD5, in hex; its ETag. `replaces` is the ETag of the one in whose
+        place it comes: Conflict if another is there by now, as far as the store can tell."""
+        ...
+
+    def remove(self, uri: str) -> None:
+        """Removing what is not there is success."""
+        ...
+
+    def sign_change(self, method: Literal["PUT", "DELETE"], uri: str, seconds: int) -> str:
+        """A URL to put or remove the object without credentials."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

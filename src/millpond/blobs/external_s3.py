@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import base64
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
+from typing import Literal
 from urllib.parse import unquote_plus
 from xml.etree import ElementTree
 
@@ -13,11 +15,12 @@ from millpond.blobs.external import Surroundings, strong
 from millpond.blobs.external_web import checked_parts
 from millpond.blobs.guarded_http import GuardedHttp, body_of, shown
 from millpond.blobs.sigv4 import Keys, Query, encode_path, encode_query, signed_headers, signed_url
-from millpond.errors import BadRequest, Forbidden, NotFound, StoreUnavailable
+from millpond.errors import BadRequest, Conflict, Forbidden, NotFound, StoreUnavailable
 from millpond.model.connection import ExternalObject, Place
 
 _ANSWER_MOST = 16 << 20
 _PER_PAGE = "1000"
+_WRITE_SECONDS = 3600
 
 
 class S3Place:
@@ -67,6 +70,31 @@ class S3Place:
         if self._keys is None:
             return url
         return signed_url(url, keys=self._keys, region=self._place.region, now=self._clock(), seconds=seconds)
+
+    def write(self, uri: str, parts: Iterable[bytes], size: int, md5: str, replaces: str | None) -> str:
+        told = base64.b64encode(bytes.fromhex(md5)).decode()
+        condition = {"If-None-Match": "*"} if replaces is None else {"If-Match": f'"{strong(replaces)}"'}
+        headers = {"Content-MD5": told, "Content-Length": str(size), **condition}
+        url = self.sign_change("PUT", uri, _WRITE_SECONDS)
+        answer = self._http.request("PUT", url, headers, follow=False, body=parts)
+        answer.release_conn()
+        if answer.status in (409, 412):
+            raise Conflict(f"Somebody else put {shown(uri)} there meanwhile.")
+        _check(answer, uri)
+        return strong(answer.headers.get("ETag")) or md5
+
+    def remove(self, uri: str) -> None:
+        answer = self._http.request("DELETE", self.sign_change("DELETE", uri, _WRITE_SECONDS), {}, follow=False)
+        answer.release_conn()
+        if answer.status not in (204, 404):
+            _check(answer, uri)
+
+    def sign_change(self, method: Literal["PUT", "DELETE"], uri: str, seconds: int) -> str:
+        url = self._url(uri)
+        if self._keys is None:
+            return url
+        now, region = self._clock(), self._place.region
+        return signed_url(url, keys=self._keys, region=region, now=now, seconds=seconds, method=method)
 
     def close(self) -> None:
         self._http.close()

@@ -11,7 +11,7 @@ import re
 import socket
 import ssl
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from urllib.parse import urljoin, urlsplit
 
 import urllib3
@@ -45,16 +45,23 @@ class GuardedHttp:
         self._pool = _pool(reach)
 
     def request(
-        self, method: str, url: str, headers: Mapping[str, str] | None = None, *, follow: bool = True
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str] | None = None,
+        *,
+        follow: bool = True,
+        body: Iterable[bytes] | None = None,
     ) -> urllib3.BaseHTTPResponse:
-        """The answer, its body not read yet (`body_of`, `parts_of`). Redirects are followed if `follow`.
+        """The answer, its body not read yet (`body_of`, `parts_of`). Redirects are followed if `follow`. `body` is gone
+        through again if it has to be sent again.
 
         AddressRefused for what may not be reached, StoreUnavailable for what may pass.
         """
 
         def once() -> urllib3.BaseHTTPResponse:
             try:
-                answer = self._follow(method, url, dict(headers or {}), _HOPS if follow else 0)
+                answer = self._follow(method, url, dict(headers or {}), _HOPS if follow else 0, body)
             except urllib3.exceptions.HTTPError as error:
                 raise _unavailable(url, _words(error)) from error
             if answer.status in TRANSIENT:
@@ -67,14 +74,18 @@ class GuardedHttp:
     def close(self) -> None:
         self._pool.clear()
 
-    def _follow(self, method: str, url: str, headers: dict[str, str], hops: int) -> urllib3.BaseHTTPResponse:
+    def _follow(
+        self, method: str, url: str, headers: dict[str, str], hops: int, body: Iterable[bytes] | None = None
+    ) -> urllib3.BaseHTTPResponse:
         first = _origin(url)
         for _ in range(hops + 1):
             self._check_scheme(url)
             sent = dict(headers)
             if self._authorization and _origin(url) == first:
                 sent["Authorization"] = self._authorization
-            answer = self._pool.request(method, url, headers=sent, redirect=False, preload_content=False, retries=False)
+            answer = self._pool.request(
+                method, url, headers=sent, body=body, redirect=False, preload_content=False, retries=False
+            )
             target = answer.headers.get("Location")
             if not hops or answer.status not in _REDIRECTS or not target:
                 return answer

@@ -11,6 +11,7 @@ from millpond.cli.command import command
 from millpond.cli.prompts import read_secret
 from millpond.cli.session import Session
 from millpond.client.connections import (
+    allow_writing,
     change_credentials,
     create_connection,
     delete_connection,
@@ -48,14 +49,16 @@ def add(
     key_id: KeyId = None,
     user: User = None,
     secret_file: SecretFile = None,
+    writable: Annotated[bool, typer.Option("--writable", help="Let moves and mirrors write there (S3).")] = False,
 ) -> None:
     """Add a bucket or web server to import from. Its credentials are encrypted and never shown again.
 
     Example: mill connection add hospital s3://hospital/2026 --key-id AKIA… --secret-file key.txt
     """
     asked = ConnectionCreate(
-        name=name, url=url, endpoint=endpoint, region=region, credentials=_credentials(url, key_id, user, secret_file)
-    )
+        name=name, url=url, endpoint=endpoint, region=region, writable=writable,
+        credentials=_credentials(url, key_id, user, secret_file),
+    )  # fmt: skip
     connection = create_connection(mill.api, mill.project, asked)
     mill.out.note(f"Connection {connection.name} added. Test it: mill connection test {connection.name}")
     _show(mill, connection)
@@ -74,6 +77,7 @@ def list_all(mill: Session) -> None:
             ("URL", lambda c: c.url),
             ("ENDPOINT", lambda c: c.endpoint),
             ("CREDENTIALS", lambda c: c.has_credentials),
+            ("WRITABLE", lambda c: c.writable),
             ("CREATED", lambda c: c.created_at),
             ("BY", lambda c: c.created_by),
         ],
@@ -103,6 +107,21 @@ def credentials(
     given = _credentials(found.url, key_id, user, secret_file)
     changed = change_credentials(mill.api, mill.project, name, given)
     mill.out.note(f"Credentials of connection {name} {'replaced' if given else 'removed'}.")
+    _show(mill, changed)
+
+
+@command(app, "set")
+def change(
+    mill: Session,
+    name: Name,
+    writable: Annotated[bool, typer.Option("--writable/--read-only", help="Let moves and mirrors write there.")],
+) -> None:
+    """Let moves and mirrors of the project's members write through a connection, or no longer.
+
+    Example: mill connection set archive --writable
+    """
+    changed = allow_writing(mill.api, mill.project, name, writable=writable)
+    mill.out.note(f"Connection {name} is {'writable' if writable else 'for reading only'}.")
     _show(mill, changed)
 
 
@@ -168,6 +187,7 @@ def _show(mill: Session, connection: Connection) -> None:
             ("endpoint", connection.endpoint),
             ("region", connection.region),
             ("credentials", connection.has_credentials),
+            ("writable", connection.writable),
             ("created", connection.created_at),
             ("by", connection.created_by),
         ],

@@ -29,6 +29,11 @@ def change_credentials(api: Api, project: str, name: str, credentials: Credentia
     return api.send("PATCH", _path(project, name), Connection, ConnectionChange(credentials=credentials))
 
 
+def allow_writing(api: Api, project: str, name: str, *, writable: bool) -> Connection:
+    """Let moves and mirrors write through it, or no longer."""
+    return api.send("PATCH", _path(project, name), Connection, ConnectionChange(writable=writable))
+
+
 def test_connection(api: Api, project: str, name: str) -> ConnectionTest:
     return api.send("POST", f"{_path(project, name)}/test", ConnectionTest, timeout=_SECONDS)
 

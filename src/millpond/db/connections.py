@@ -24,6 +24,7 @@ def insert(tx: Connection, value: ProjectConnection) -> None:
             credentials=value.sealed,
             created_at=value.created_at,
             created_by=value.created_by,
+            writable=value.writable,
         )
     )
 
@@ -52,6 +53,10 @@ def set_credentials(tx: Connection, connection_id: str, sealed: bytes | None) ->
     tx.execute(connection.update().where(connection.c.id == connection_id).values(credentials=sealed))
 
 
+def set_writable(tx: Connection, connection_id: str, *, writable: bool) -> None:
+    tx.execute(connection.update().where(connection.c.id == connection_id).values(writable=writable))
+
+
 def delete(tx: Connection, connection_id: str) -> None:
     tx.execute(connection.delete().where(connection.c.id == connection_id))
 
@@ -70,4 +75,5 @@ def _value(row: Row[Any]) -> ProjectConnection:
         sealed=row.credentials,
         created_at=row.created_at,
         created_by=row.created_by,
+        writable=row.writable,
     )

@@ -109,6 +109,8 @@ class ProjectConnection:
     sealed: bytes | None
     created_at: datetime
     created_by: str
+    # Members may also put objects there, by moves and mirrors.
+    writable: bool = False
 
 
 def check_web_address(url: str) -> str:

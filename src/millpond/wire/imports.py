@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PlainSerializer, SecretStr
 
-from millpond.wire.base import Request, Response, Time
+from millpond.wire.base import Change, Request, Response, Time
 from millpond.wire.data import Commit
 
 _SECRET = 20_000
@@ -34,12 +34,28 @@ class ConnectionCreate(Request):
     endpoint: str | None = Field(default=None, max_length=1000)
     region: str | None = None
     credentials: Credentials | None = None
+    # Members may also put objects there, by moves and mirrors; s3:// only.
+    writable: bool = False
 
 
-class ConnectionChange(Request):
-    """New credentials in place of the old ones; null: from now on without any."""
+class ConnectionChange(Change):
+    """What is left out stays. New credentials in place of the old ones; null: from now on without any."""
 
-    credentials: Credentials | None
+    credentials: Credentials | None = None
+    writable: bool = False
+
+
+class ObjectUrls(Request):
+    """Sign a request for each of these objects. `PUT` and `DELETE` need a connection that is writable."""
+
+    method: Literal["GET", "PUT", "DELETE"] = "GET"
+    uris: list[Annotated[str, Field(max_length=4000)]] = Field(max_length=1000)
+
+
+class SignedUrls(Response):
+    """In the order of the objects. Each works for an hour, without credentials."""
+
+    urls: list[str]
 
 
 class Connection(Response):
@@ -55,6 +71,7 @@ class Connection(Response):
     has_credentials: bool
     created_at: Time
     created_by: str
+    writable: bool = False
 
 
 class ConnectionTest(Response):

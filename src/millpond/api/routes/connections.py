@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
 
-from millpond.api.access import Admin, DepsOf, Member, Viewer
+from fastapi import APIRouter, Query
+from starlette.responses import StreamingResponse
+
+from millpond.api.access import Admin, DepsOf, InProject, Member, Scope, Viewer
 from millpond.api.paging import DEFAULT_LIMIT, Cursor, Limit, page
 from millpond.api.shapes.credentials import plain_credentials
 from millpond.model.connection import PlaceKind, ProjectConnection
-from millpond.model.people import Project
-from millpond.services.sources import connections
+from millpond.model.people import Project, Role
+from millpond.services.sources import connections, moving
 from millpond.wire import imports as wire
 from millpond.wire.base import Page
 
 router = APIRouter(prefix="/projects/{project}/connections", tags=["connections"])
+MemberOrJob = Annotated[Scope, InProject(Role.MEMBER, placements=True)]
 
 
 @router.get("")
@@ -41,7 +45,12 @@ def get_connection(connection: str, scope: Viewer, deps: DepsOf) -> wire.Connect
 
 @router.patch("/{connection}")
 def change_connection(connection: str, body: wire.ConnectionChange, scope: Admin, deps: DepsOf) -> wire.Connection:
-    changed = connections.change(deps, scope.actor, scope.project, connection, plain_credentials(body.credentials))
+    changed = connections.get(deps, scope.project, connection)
+    if "writable" in body.model_fields_set:
+        changed = connections.allow_writing(deps, scope.actor, scope.project, connection, writable=body.writable)
+    if "credentials" in body.model_fields_set:
+        given = plain_credentials(body.credentials)
+        changed = connections.change(deps, scope.actor, scope.project, connection, given)
     return _connection(scope.project, changed)
 
 
@@ -58,6 +67,23 @@ def test_connection(connection: str, scope: Member, deps: DepsOf) -> wire.Connec
     return wire.ConnectionTest.model_validate(found)
 
 
+@router.get("/{connection}/objects", response_class=StreamingResponse)
+def list_external_objects(
+    connection: str, uri: Annotated[str, Query(max_length=4000)], scope: MemberOrJob, deps: DepsOf
+) -> StreamingResponse:
+    """Everything below `uri`, a line of JSON for each object: uri, size, etag. The last line is `{"end": true}`, or has
+    the problem."""
+    lines = moving.listed(deps, connections.get(deps, scope.project, connection), uri)
+    return StreamingResponse(lines, media_type="application/x-ndjson")
+
+
+@router.post("/{connection}/urls")
+def sign_object_urls(connection: str, body: wire.ObjectUrls, scope: MemberOrJob, deps: DepsOf) -> wire.SignedUrls:
+    """URLs with which objects are read, put or removed straight in their bucket."""
+    found = connections.get(deps, scope.project, connection)
+    return wire.SignedUrls(urls=moving.signed(deps, found, body.method, body.uris))
+
+
 def _connection(project: Project, value: ProjectConnection) -> wire.Connection:
     place = value.place
     return wire.Connection(
@@ -71,4 +97,5 @@ def _connection(project: Project, value: ProjectConnection) -> wire.Connection:
         has_credentials=value.sealed is not None,
         created_at=value.created_at,
         created_by=value.created_by,
+        writable=value.writable,
     )

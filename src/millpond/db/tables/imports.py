@@ -14,6 +14,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
 from millpond.db.tables.base import id_column, metadata, ref_column, time_column
@@ -31,6 +32,8 @@ connection = Table(
     Column("credentials", LargeBinary, nullable=True),
     time_column("created_at"),
     Column("created_by", String(63), nullable=False),
+    # Members may also put objects there, by moves and mirrors.
+    Column("writable", Boolean, nullable=False, server_default=text("false")),
     UniqueConstraint("project_id", "name"),
 )
 

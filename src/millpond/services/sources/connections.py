@@ -8,16 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
+from typing import cast
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from millpond import plugins
-from millpond.blobs.external import ExternalPlace, Surroundings
+from millpond.blobs.external import ExternalPlace, Surroundings, WritablePlace
 from millpond.blobs.external_gcs import only_the_key
 from millpond.db import blobs, connections, sources
 from millpond.decide.allowed_addresses import Reach
-from millpond.errors import AddressRefused, BadRequest, InUse, MillError, NameTaken, NotFound, SetupError
+from millpond.errors import AddressRefused, BadRequest, Forbidden, InUse, MillError, NameTaken, NotFound, SetupError
 from millpond.model.connection import Place, PlaceKind, ProjectConnection
 from millpond.model.ids import new_id
 from millpond.model.names import check_name
@@ -60,6 +61,7 @@ def create(
     endpoint: str | None = None,
     region: str | None = None,
     credentials: Mapping[str, str] | None = None,
+    writable: bool = False,
 ) -> ProjectConnection:
     """BadRequest for a place that may not be connected to: the lake's own bucket, an address that is not public."""
     kinds = plugins.names(plugins.SOURCES)
@@ -73,6 +75,7 @@ def create(
         sealed=_sealed(deps, connection_id, place, credentials),
         created_at=now,
         created_by=actor.name,
+        writable=_checked_writable(place, writable),
     )
     _check_may_be_used(deps, value)
     try:
@@ -111,6 +114,17 @@ def change(
     sealed = _sealed(deps, found.id, found.place, credentials)
     with deps.db.write() as tx:
         connections.set_credentials(tx, found.id, sealed)
+        _audit(tx, deps, actor, project, "connection.change", found)
+    _publish(deps, project, found)
+    return get(deps, project, name)
+
+
+def allow_writing(deps: Deps, actor: Actor, project: Project, name: str, *, writable: bool) -> ProjectConnection:
+    """Let members put objects there by moves and mirrors, or no longer."""
+    found = get(deps, project, name)
+    _checked_writable(found.place, writable)
+    with deps.db.write() as tx:
+        connections.set_writable(tx, found.id, writable=writable)
         _audit(tx, deps, actor, project, "connection.change", found)
     _publish(deps, project, found)
     return get(deps, project, name)
@@ -165,6 +179,19 @@ def opened(deps: Deps, connection: ProjectConnection, *, whole_bucket: bool = Fa
 
 
 @contextmanager
+def opened_to_write(deps: Deps, connection: ProjectConnection) -> Iterator[WritablePlace]:
+    """As `opened`, after making sure that it is not the lake's bucket. Forbidden if it is for reading only."""
+    if not connection.writable:
+        raise Forbidden(
+            f"Connection {connection.name!r} is for reading only.",
+            hint=f"A project administrator can allow writing: mill connection set {connection.name} --writable",
+        )
+    _check_may_be_used(deps, connection)
+    with opened(deps, connection) as place:
+        yield cast("WritablePlace", place)
+
+
+@contextmanager
 def opened_to_list(deps: Deps, connection: ProjectConnection) -> Iterator[ExternalPlace]:
     """As `opened`, after making sure that it is not the lake's bucket under another name."""
     _check_may_be_used(deps, connection)
@@ -195,6 +222,14 @@ def _test_site(place: ExternalPlace, root: str) -> ConnectionTest:
 
 def _check_may_be_used(deps: Deps, connection: ProjectConnection) -> None:
     lake_bucket.refuse(deps, connection.place, lambda: opened(deps, connection, whole_bucket=True))
+
+
+def _checked_writable(place: Place, writable: bool) -> bool:
+    if writable and place.kind != PlaceKind.S3:
+        raise BadRequest(
+            f"A place at {place.kind}:// cannot be written.", hint="Moves and mirrors write to s3:// only."
+        )
+    return writable
 
 
 def _sealed(deps: Deps, connection_id: str, place: Place, given: Mapping[str, str] | None) -> bytes | None:
