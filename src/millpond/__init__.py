@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from millpond.client.model import Model as Model
     from millpond.client.model import models as models
     from millpond.client.model import register_model as register_model
+    from millpond.client.moving import move as move
     from millpond.client.recorded_run import RecordedRun as RecordedRun
     from millpond.client.recorded_run import compare_runs as compare_runs
     from millpond.client.recorded_run import get_run as get_run
@@ -99,6 +100,7 @@ __all__ = [
     "log_params",
     "log_table",
     "models",
+    "move",
     "progress",
     "register_model",
     "rerun",
@@ -132,6 +134,7 @@ _HOMES = {
     "have_data": "exports",
     "import_data": "exports",
     "models": "model",
+    "move": "moving",
     "register_model": "model",
     "import_mlflow": "run_import.importing",
     "import_tensorboard": "run_import.importing",

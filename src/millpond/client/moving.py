@@ -20,7 +20,7 @@ from millpond.client.submitting import Submitted
 from millpond.errors import BadRequest
 from millpond.model.mount import mount_variable
 from millpond.model.names import environment_name
-from millpond.wire.jobs import JobCreate
+from millpond.wire.jobs import Job, JobCreate
 
 # The name it has in the job's code: the package imports itself by relative names alone.
 PACKAGE = "millpond_mover"
@@ -56,13 +56,30 @@ def move(
     """
     ends = resolve_target(server, project)
     api = Api(ends.server, ends.token)
-    request = move_request(api, ends.project, source, target, connection=connection, delete=delete, dry_run=dry_run)
+    job = submit_move(
+        api, ends.project, source, target, connection=connection, delete=delete, dry_run=dry_run, compute=compute
+    )
+    return Submitted(api, job)
+
+
+def submit_move(
+    api: Api,
+    project: str,
+    source: str,
+    target: str,
+    *,
+    connection: str | None = None,
+    delete: bool = False,
+    dry_run: bool = False,
+    compute: str | None = None,
+) -> Job:
+    """Submit the job of a move; see `move`."""
+    request = move_request(api, project, source, target, connection=connection, delete=delete, dry_run=dry_run)
     if compute is not None:
         request |= {"compute": compute}
-    with _program() as folder:
-        commit = commit_code(api, ends.project, folder, whole=True)
-    body = JobCreate.model_validate({**request, "code_commit": commit.id})
-    return Submitted(api, submit_job(api, ends.project, body))
+    with program() as folder:
+        commit = commit_code(api, project, folder, whole=True)
+    return submit_job(api, project, JobCreate.model_validate({**request, "code_commit": commit.id}))
 
 
 def move_request(
@@ -134,7 +151,7 @@ def _plain(path: str) -> str:
 
 
 @contextmanager
-def _program() -> Iterator[Path]:
+def program() -> Iterator[Path]:
     """The mover's own files, to go with the job."""
     top = Path(millpond.mover.__file__).parent
     with tempfile.TemporaryDirectory(prefix="mill-move-") as folder:

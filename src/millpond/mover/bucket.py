@@ -24,6 +24,8 @@ _PART = 1 << 20
 _TIMEOUT = 120.0
 # Objects that can be put in one piece.
 PUT_MOST = 5 * 2**30
+# How long URLs are used; the server signs them for an hour.
+URL_SECONDS = 1800.0
 
 
 class MoveFailed(Exception):
@@ -75,11 +77,26 @@ class Bucket:
     def __init__(self, server: Server, root: str) -> None:
         self._server = server
         self.root = root if root.endswith("/") else f"{root}/"
+        # Signed ahead of need, each with the time after which it is signed anew.
+        self._urls: dict[tuple[str, str], tuple[str, float]] = {}
 
     def objects(self) -> Iterator[tuple[str, There]]:
         """Keys behind the prefix, with what lies there."""
         for one in self._server.listed(self.root):
             yield one["uri"].removeprefix(self.root), There(one["size"], plain_etag(one["etag"] or ""))
+
+    def sign_ahead(self, method: str, keys: list[str]) -> None:
+        """Ask for the URLs of many requests at once."""
+        until = time.monotonic() + URL_SECONDS
+        urls = self._server.signed(method, [self.root + key for key in keys])
+        self._urls.update({(method, key): (url, until) for key, url in zip(keys, urls, strict=True)})
+
+    def _url(self, method: str, key: str) -> str:
+        """Each is given once: whoever asks again has found that it does not work."""
+        url, until = self._urls.pop((method, key), ("", 0.0))
+        if time.monotonic() > until:
+            (url,) = self._server.signed(method, [self.root + key])
+        return url
 
     def fetch(self, key: str, there: There, target: Path) -> str:
         """Write the object to a new file and verify it; its SHA-256. Mismatch if it is another one by now."""
@@ -109,7 +126,7 @@ class Bucket:
         headers = {"Content-MD5": told, "Content-Length": str(size), **condition}
 
         def request() -> urllib.request.Request:
-            (url,) = self._server.signed("PUT", [self.root + key])
+            url = self._url("PUT", key)
             return urllib.request.Request(url, _parts(source) if size else b"", headers, method="PUT")
 
         with _retried(request) as answer:
@@ -120,15 +137,13 @@ class Bucket:
 
     def remove(self, key: str) -> None:
         def request() -> urllib.request.Request:
-            (url,) = self._server.signed("DELETE", [self.root + key])
-            return urllib.request.Request(url, method="DELETE")
+            return urllib.request.Request(self._url("DELETE", key), method="DELETE")
 
         _retried(request).close()
 
     def _get(self, key: str) -> http.client.HTTPResponse:
         def request() -> urllib.request.Request:
-            (url,) = self._server.signed("GET", [self.root + key])
-            return urllib.request.Request(url)
+            return urllib.request.Request(self._url("GET", key))
 
         return _retried(request)
 

@@ -8,8 +8,9 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from .bucket import Bucket, Mismatch, MoveFailed, is_md5, md5_of
@@ -18,7 +19,7 @@ from .plan import Action, Decision, Here, Noted, There, to_bring, to_send
 from .state import MoveState
 
 THREADS = 16
-_AHEAD = 4 * THREADS
+_BATCH = 500
 _NAMED = 100
 _TELL_SECONDS = 5.0
 
@@ -135,24 +136,23 @@ class Move:
     def _carry_out(
         self, decided: Iterator[tuple[str, Decision]], here: dict[str, Here], there: dict[str, There]
     ) -> None:
-        running: set[Future[None]] = set()
         with ThreadPoolExecutor(self._threads, "move") as pool:
             try:
-                for path, decision in decided:
-                    if decision.action in (Action.COPY, Action.CHECK, Action.REMOVE):
-                        task = pool.submit(self._one, path, decision, here.get(path), there.get(path))
-                        running.add(task)
-                    else:
-                        self._count(path, decision)
-                    if len(running) >= _AHEAD:
-                        done, running = wait(running, return_when=FIRST_COMPLETED)
-                        for one in done:
-                            one.result()
-                for one in running:
-                    one.result()
+                while batch := list(islice(decided, _BATCH)):
+                    self._sign_ahead(batch)
+                    tasks = [
+                        pool.submit(self._one, path, what, here.get(path), there.get(path)) for path, what in batch
+                    ]
+                    for task in tasks:
+                        task.result()
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
+
+    def _sign_ahead(self, batch: list[tuple[str, Decision]]) -> None:
+        copied = [path for path, decision in batch if decision.action is Action.COPY]
+        if copied and not self.summary.dry_run:
+            self._bucket.sign_ahead("PUT" if self._outwards else "GET", copied)
 
     def _one(self, path: str, decision: Decision, here: Here | None, there: There | None) -> None:
         try:
@@ -167,6 +167,9 @@ class Move:
                     self.summary.fail(path, str(error))
 
     def _do(self, path: str, decision: Decision, here: Here | None, there: There | None) -> None:
+        if decision.action in (Action.SAME, Action.KEEP, Action.CONFLICT):
+            self._count(path, decision)
+            return
         if decision.action is Action.CHECK:
             assert here is not None and there is not None
             if not self._is_same(path, here, there):
