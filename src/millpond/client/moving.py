@@ -137,7 +137,7 @@ def _directory(local: MoveEnd, *, read_only: bool) -> tuple[str, dict[str, Any]]
         dataset = local.name.partition("@")[0].rpartition("/")[2]
         return f"${environment_name(dataset)}{below}", {"inputs": [local.name]}
     if local.kind == "workspace":
-        shown = {"name": local.name, "target": f"/mnt/{local.name}", "read_only": False}
+        shown = {"workspace": local.name, "target": f"/mnt/{local.name}", "read_only": False}
         return f"${mount_variable(local.name)}{below}", {"workspaces": [shown]}
     mount = {"mount": local.name, "target": f"/mnt/{local.name}", "read_only": False}
     return f"${mount_variable(local.name)}{below}", {"mounts": [mount]}

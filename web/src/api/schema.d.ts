@@ -1509,6 +1509,27 @@ export interface paths {
         patch: operations["change_connection"];
         trace?: never;
     };
+    "/api/v1/projects/{project}/connections/{connection}/objects": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List External Objects
+         * @description Everything below `uri`, a line of JSON for each object: uri, size, etag. The last line is `{"end": true}`, or has
+         *     the problem.
+         */
+        get: operations["list_external_objects"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/connections/{connection}/test": {
         parameters: {
             query?: never;
@@ -1523,6 +1544,26 @@ export interface paths {
          * @description Whether the place answers and may be read.
          */
         post: operations["test_connection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/connections/{connection}/urls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign Object Urls
+         * @description URLs with which objects are read, put or removed straight in their bucket.
+         */
+        post: operations["sign_object_urls"];
         delete?: never;
         options?: never;
         head?: never;
@@ -6629,13 +6670,23 @@ export interface components {
             region: string | null;
             /** Url */
             url: string;
+            /**
+             * Writable
+             * @default false
+             */
+            writable: boolean;
         };
         /**
          * ConnectionChange
-         * @description New credentials in place of the old ones; null: from now on without any.
+         * @description What is left out stays. New credentials in place of the old ones; null: from now on without any.
          */
         ConnectionChange: {
-            credentials: components["schemas"]["Credentials"] | null;
+            credentials?: components["schemas"]["Credentials"] | null;
+            /**
+             * Writable
+             * @default false
+             */
+            writable: boolean;
         };
         /** ConnectionCreate */
         ConnectionCreate: {
@@ -6651,6 +6702,11 @@ export interface components {
              * @description s3://bucket/prefix, gs://bucket/prefix or https://host/path.
              */
             url: string;
+            /**
+             * Writable
+             * @default false
+             */
+            writable: boolean;
         };
         /**
          * ConnectionTest
@@ -11672,6 +11728,20 @@ export interface components {
          */
         Noun: "project" | "dataset" | "job" | "run" | "search" | "model" | "compute" | "volume" | "site" | "source" | "connection" | "tag" | "branch" | "commit" | "user";
         /**
+         * ObjectUrls
+         * @description Sign a request for each of these objects. `PUT` and `DELETE` need a connection that is writable.
+         */
+        ObjectUrls: {
+            /**
+             * Method
+             * @default GET
+             * @enum {string}
+             */
+            method: "GET" | "PUT" | "DELETE";
+            /** Uris */
+            uris: string[];
+        };
+        /**
          * Observed
          * @description Everything the agent sees, every time.
          */
@@ -13990,6 +14060,14 @@ export interface components {
             commits: string[];
             /** Inodes */
             inodes: number;
+        };
+        /**
+         * SignedUrls
+         * @description In the order of the objects. Each works for an hour, without credentials.
+         */
+        SignedUrls: {
+            /** Urls */
+            urls: string[];
         };
         /** Site */
         Site: {
@@ -19459,6 +19537,39 @@ export interface operations {
             };
         };
     };
+    list_external_objects: {
+        parameters: {
+            query: {
+                uri: string;
+            };
+            header?: never;
+            path: {
+                connection: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     test_connection: {
         parameters: {
             query?: never;
@@ -19479,6 +19590,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ConnectionTest"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sign_object_urls: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                connection: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ObjectUrls"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedUrls"];
                 };
             };
             /** @description A problem */
