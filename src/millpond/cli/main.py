@@ -51,7 +51,7 @@ ENTRIES = (
         _DATA,
     ),
     Entry("source", "millpond.cli.source", "Manage scheduled imports into datasets.", _DATA),
-    Entry("move", "millpond.cli.move", "Move files between a bucket and a workspace.", _DATA, verb=True),
+    Entry("move", "millpond.cli.move", "Move files between a bucket and a shared mount.", _DATA, verb=True),
     Entry("submit", "millpond.cli.submit", "Run a command as a job, next to its data.", _WORK, verb=True),
     Entry("submit-mpi", "millpond.cli.submit", "Run an MPI program", _WORK, verb=True),
     Entry("list", "millpond.cli.job_list", "List jobs, newest first.", _WORK, verb=True),

@@ -1,4 +1,4 @@
-"""`mill move`: files between a bucket and a workspace, as a job."""
+"""`mill move`: files between a bucket and a mount, as a job."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from millpond.client.moving import submit_move
 
 app = typer.Typer()
 
-From = Annotated[
-    str, typer.Argument(metavar="FROM", help="s3://bucket/prefix, WORKSPACE[:DIR], mount:NAME[/DIR] or DATASET@REF.")
-]
-To = Annotated[str, typer.Argument(metavar="TO", help="s3://bucket/prefix, WORKSPACE[:DIR] or mount:NAME[/DIR].")]
+From = Annotated[str, typer.Argument(metavar="FROM", help="s3://bucket/prefix, mount:NAME[/DIR] or DATASET@REF.")]
+To = Annotated[str, typer.Argument(metavar="TO", help="s3://bucket/prefix or mount:NAME[/DIR].")]
 Through = Annotated[
     str | None, typer.Option("--connection", help="Connection to the bucket (default: the one that covers it).")
 ]
@@ -35,7 +33,7 @@ def move(
     compute: Annotated[str | None, typer.Option(help="Compute to run on.")] = None,
     wait: Annotated[bool, typer.Option(help="Print the log and wait until the job ends.")] = True,
 ) -> None:
-    """Move the files that differ between a bucket and a workspace, a mount or a commit, as a job.
+    """Move the files that differ between a bucket and a mount or a commit, as a job.
 
     What arrived is verified. What somebody else changed at the target is listed and never overwritten. A job that was
     interrupted goes on where it was.

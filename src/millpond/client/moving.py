@@ -29,10 +29,10 @@ _RETRIES = 5
 
 @dataclass(frozen=True, slots=True)
 class MoveEnd:
-    """Where files come from or go to: a place of a connection, a workspace, a shared mount or the files of a commit."""
+    """Where files come from or go to: a place of a connection, a shared mount or the files of a commit."""
 
     written: str
-    kind: str  # s3, workspace, mount, dataset
+    kind: str  # s3, mount, dataset
     name: str
     path: str = ""
 
@@ -48,8 +48,7 @@ def move(
     server: str | None = None,
     project: str | None = None,
 ) -> Submitted:
-    """Move what differs between `s3://bucket/prefix` and `WORKSPACE[:dir]` or `mount:NAME[/dir]`, either way, or from
-    `dataset@ref` to a bucket.
+    """Move what differs between `s3://bucket/prefix` and `mount:NAME[/dir]`, either way, or from `dataset@ref`.
 
     The job goes on where it was after whatever interrupts it. With `delete`, files that an earlier move has brought
     and whose originals are gone are removed. With `dry_run` nothing is changed.
@@ -90,7 +89,7 @@ def move_request(
     if (first.kind == "s3") == (second.kind == "s3"):
         raise BadRequest(
             "One end of a move is a bucket and the other is not.",
-            hint="Write mill move s3://bucket/prefix WORKSPACE:dir, or the other way round.",
+            hint="Write mill move s3://bucket/prefix mount:NAME/dir, or the other way round.",
         )
     if second.kind == "dataset":
         raise BadRequest(f"{target!r} is a dataset.", hint=f"Import into datasets: mill data import {target} {source}")
@@ -117,7 +116,7 @@ def move_request(
 
 
 def parse_end(written: str) -> MoveEnd:
-    """`s3://bucket/prefix`, `WORKSPACE[:dir]`, `mount:NAME[/dir]` or `dataset@ref[:path]`."""
+    """`s3://bucket/prefix`, `mount:NAME[/dir]` or `dataset@ref[:path]`."""
     if "://" in written:
         if not written.startswith("s3://"):
             raise BadRequest(f"{written[:200]!r} cannot be moved.", hint="Moves work with s3://.")
@@ -127,7 +126,12 @@ def parse_end(written: str) -> MoveEnd:
         name, _, path = rest.partition("/")
         return MoveEnd(written, "mount", name, _plain(path))
     name, _, path = written.partition(":")
-    return MoveEnd(written, "dataset" if "@" in name else "workspace", name, _plain(path))
+    if "@" not in name:
+        raise BadRequest(
+            f"{written[:200]!r} is no end of a move.",
+            hint="Write s3://bucket/prefix, mount:NAME/dir, or DATASET@REF for the files of a commit.",
+        )
+    return MoveEnd(written, "dataset", name, _plain(path))
 
 
 def _directory(local: MoveEnd, *, read_only: bool) -> tuple[str, dict[str, Any]]:
@@ -136,9 +140,6 @@ def _directory(local: MoveEnd, *, read_only: bool) -> tuple[str, dict[str, Any]]
     if local.kind == "dataset":
         dataset = local.name.partition("@")[0].rpartition("/")[2]
         return f"${environment_name(dataset)}{below}", {"inputs": [local.name]}
-    if local.kind == "workspace":
-        shown = {"workspace": local.name, "target": f"/mnt/{local.name}", "read_only": False}
-        return f"${mount_variable(local.name)}{below}", {"workspaces": [shown]}
     mount = {"mount": local.name, "target": f"/mnt/{local.name}", "read_only": False}
     return f"${mount_variable(local.name)}{below}", {"mounts": [mount]}
 

@@ -1,5 +1,6 @@
 import {
   Button,
+  Checkbox,
   Group,
   Modal,
   PasswordInput,
@@ -79,6 +80,12 @@ export function NewConnection({ project, onClose }: { project: string; onClose: 
                 {...form.getInputProps("secret")}
               />
             </Group>
+          )}
+          {kind === "s3" && (
+            <Checkbox
+              label="Members may write there with mill move"
+              {...form.getInputProps("writable", { type: "checkbox" })}
+            />
           )}
           {add.error && <ErrorNotice error={add.error} />}
           <Button type="submit" loading={add.isPending}>

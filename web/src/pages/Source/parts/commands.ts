@@ -49,6 +49,7 @@ export function connectionCommand(project: string, draft: ConnectionDraft): stri
     draft.kind === "s3" && draft.keyId && `--key-id ${shellQuote(draft.keyId)}`,
     draft.kind === "https" && draft.user && `--user ${shellQuote(draft.user)}`,
     asked.credentials && "--secret-file FILE",
+    asked.writable && "--writable",
   ];
   return words.filter(Boolean).join(" ");
 }

@@ -16,6 +16,7 @@ test("a public place needs none, and an endpoint belongs to S3", () => {
     kind: "https" as const,
     url: "https://host/x",
     endpoint: "http://left-over",
+    writable: true,
   };
   expect(connectionOf(draft)).toEqual({
     name: "",
@@ -23,5 +24,6 @@ test("a public place needs none, and an endpoint belongs to S3", () => {
     endpoint: null,
     region: null,
     credentials: null,
+    writable: false,
   });
 });

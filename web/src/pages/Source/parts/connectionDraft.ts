@@ -9,6 +9,8 @@ export interface ConnectionDraft {
   keyId: string;
   user: string;
   secret: string;
+  /** Moves may write there. */
+  writable: boolean;
 }
 
 export const KINDS = [
@@ -26,6 +28,7 @@ export const EMPTY_DRAFT: ConnectionDraft = {
   keyId: "",
   user: "",
   secret: "",
+  writable: false,
 };
 
 type Credentials = NonNullable<ConnectionCreate["credentials"]>;
@@ -40,6 +43,7 @@ export function connectionOf(draft: ConnectionDraft): ConnectionCreate {
     endpoint: (isS3 && draft.endpoint) || null,
     region: (isS3 && draft.region) || null,
     credentials: credentialsOf(draft),
+    writable: isS3 && draft.writable,
   };
 }
 
