@@ -79,7 +79,7 @@ class S3Place:
         answer = self._http.request("PUT", url, headers, follow=False, body=parts)
         answer.release_conn()
         if answer.status in (409, 412):
-            raise Conflict(f"Somebody else put {shown(uri)} there meanwhile.")
+            raise Conflict(f"Somebody else put {shown(uri)} there first.")
         _check(answer, uri)
         return strong(answer.headers.get("ETag")) or md5
 
