@@ -20,7 +20,7 @@ from millpond.errors import SetupError
 logger = getLogger(__name__)
 
 # Oldest first; the last is what this version needs. A test compares them with the revisions in migrations/versions.
-REVISIONS = tuple(f"{number:04}" for number in range(1, 54))
+REVISIONS = tuple(f"{number:04}" for number in range(1, 55))
 HEAD = REVISIONS[-1]
 _MIGRATIONS = Path(__file__).parent / "migrations"
 # Servers that start together on one PostgreSQL migrate one after the other. Any fixed number would do.
