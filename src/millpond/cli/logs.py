@@ -91,7 +91,7 @@ def _rank_of(mill: Session, job: Job, rank: int | None) -> int | None:
 
 
 def _tell_snapshots(mill: Session, job: Job) -> None:
-    """Behind the log: the one at the end is taken when nothing is written any more."""
+    """After the log: the end snapshot is taken once the command has ended."""
     if job.spec.snapshots is not None:
         for one in list_run_snapshots(mill.api, job.project, job.run_id):
             mill.out.note(f"Snapshot {one.name} of workspace {one.workspace}: {one.state.value}.")
