@@ -13,8 +13,8 @@ from millpond.client.moving import submit_move
 
 app = typer.Typer()
 
-From = Annotated[str, typer.Argument(metavar="FROM", help="s3://bucket/prefix, mount:NAME[/DIR] or DATASET@REF.")]
-To = Annotated[str, typer.Argument(metavar="TO", help="s3://bucket/prefix or mount:NAME[/DIR].")]
+From = Annotated[str, typer.Argument(metavar="FROM", help="s3://bucket/prefix, mount:NAME or DATASET@REF.")]
+To = Annotated[str, typer.Argument(metavar="TO", help="s3://bucket/prefix or mount:NAME.")]
 Through = Annotated[
     str | None, typer.Option("--connection", help="Connection to the bucket (default: the one that covers it).")
 ]
