@@ -28,7 +28,8 @@ from millpond.testing.agents import FakeServer, a_placement, a_workspace
 from millpond.testing.lake import DirectLake
 from millpond.volumes.volume import CacheVolume, CommitPlace, adopt
 from millpond.volumes.workspaces.identities import identified
-from millpond.volumes.workspaces.layout import WorkspaceFolder
+from millpond.volumes.workspaces.layout import WorkspaceFolder, lacks_layer
+from millpond.volumes.workspaces.overlay import unmount
 from millpond.wire.desired import DesiredMount, DesiredVolume
 from millpond.wire.workspaces import (
     DesiredRestore,
@@ -281,10 +282,31 @@ def test_an_overlay_is_unmounted_when_the_agent_ends_and_mounted_by_the_next(apa
         async with apart.agent():
             await apart.ready(wanted)
             (apart.tree() / "three").write_bytes(b"changed")
-        assert apart.read() == {}
+        assert apart.read() == {} and lacks_layer(apart.tree()), "no job may begin to write there"
         apart.server.forget("w1")
         async with apart.agent():
             await apart.server.until(lambda: apart.read() == {**CONTENT, "three": b"changed"})
+            assert not lacks_layer(apart.tree())
+
+    run(apart, scenario)
+
+
+def test_a_job_waits_until_the_layer_of_its_workspace_is_mounted(apart: Site) -> None:
+    async def scenario() -> None:
+        wanted = a_workspace(how="overlay", source=CACHED, account=ACCOUNT)
+        async with apart.agent():
+            await apart.ready(wanted)
+            unmount(apart.tree())
+            mount = DesiredMount(name="w", source=str(apart.tree()), target="/nowhere/w")
+            script = f"echo 5 > {apart.tree()}/new"
+            apart.server.want(a_placement(command=("sh", "-c", script), account=ACCOUNT, mounts=[mount]))
+
+            def waits() -> bool:
+                seen = apart.server.placement("p1")
+                return seen is not None and "not mounted" in (seen.waiting or "")
+
+            await apart.server.until(waits)
+            assert apart.read() == {}
 
     run(apart, scenario)
 

@@ -46,6 +46,7 @@ from millpond.agent.volumes import Volumes, sentence
 from millpond.errors import MillError
 from millpond.retry import Backoff, may_pass
 from millpond.volumes.volume import CommitPlace
+from millpond.volumes.workspaces.layout import lacks_layer
 from millpond.wire.desired import DesiredInput, DesiredPlacement
 from millpond.wire.observed import PlacementSeen
 
@@ -223,6 +224,10 @@ class Placement:
             return False
         if desired.service is not None and desired.service.waiting and not desired.service.refused:
             self._wait_for(desired.service.waiting)
+            return False
+        unmounted = [one.name for one in desired.mounts if one.source and lacks_layer(Path(one.source))]
+        if unmounted:
+            self._wait_for(f"workspace {unmounted[0]} is not mounted on this machine yet")
             return False
         code = paths.pop("", None)
         prepare(

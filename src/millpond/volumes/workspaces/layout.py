@@ -177,6 +177,14 @@ def read_workspace(folder: WorkspaceFolder) -> WorkspaceDocument | None:
     return None if found is None else WorkspaceDocument(**_known(WorkspaceDocument, found))
 
 
+def lacks_layer(tree: Path) -> bool:
+    """Whether this is where an overlay belongs that is not mounted: what is written there now would be hidden later."""
+    found = _read(tree.parent / "workspace.json") if tree.name == "tree" else None
+    if found is None:
+        return False
+    return WorkspaceDocument(**_known(WorkspaceDocument, found)).is_overlay and not tree.is_mount()
+
+
 def write_workspace(path: Path, document: WorkspaceDocument) -> None:
     write_durable(path, json.dumps({"format": 1, **asdict(document)}, indent=1, sort_keys=True))
 
