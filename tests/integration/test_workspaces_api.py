@@ -314,3 +314,18 @@ def test_resizing(server: RunningServer, ada: httpx.Client, disk: WorkspaceDisk)
     assert ada.patch(f"{ALL}/w", json={"size_bytes": 20 * GB}).json()["code"] == "does_not_fit"
     assert server.admin.get("/volumes/nfs").json()["used_bytes"] == 2 * GB
     assert ada.patch(f"{ALL}/w", json={}).status_code == 400
+
+
+def test_neither_volume_nor_project_goes_with_a_workspace(
+    server: RunningServer, ada: httpx.Client, disk: WorkspaceDisk
+) -> None:
+    create(ada)
+    disk.carry_out()
+    project = ALL.split("/")[2]
+    for path in ("/volumes/nfs", f"/projects/{project}"):
+        refused = server.admin.delete(path)
+        assert (refused.status_code, refused.json()["code"]) == (409, "in_use"), refused.text
+        assert "w" in refused.json()["detail"]
+    # The bin counts, too.
+    assert ada.delete(f"{ALL}/w").status_code == 204
+    assert "1 workspace" in server.admin.delete("/volumes/nfs").json()["detail"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, func, select
 
-from millpond.db.tables import account, dataset, job, member, project, run, user
+from millpond.db.tables import account, dataset, job, member, project, run, user, workspace
 from millpond.model.names import SYSTEM_DATASETS
 from millpond.model.people import Member, Project, Role
 from millpond.model.project_shares import ProjectShares
@@ -103,7 +103,7 @@ def delete(tx: Connection, project_id: str) -> None:
 def contents(tx: Connection, project_id: str, *, limit: int = 5) -> Sequence[str]:
     """What stands in the way of deleting a project: `dataset xray`, `job train`, at most `limit` of each."""
     found: list[str] = []
-    for table, noun in ((dataset, "dataset"), (job, "job"), (run, "run")):
+    for table, noun in ((dataset, "dataset"), (job, "job"), (run, "run"), (workspace, "workspace")):
         query = select(table.c.name).where(table.c.project_id == project_id).order_by(table.c.name).limit(limit)
         if table is not dataset:
             query = query.distinct()

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import caches, leases, volumes
+from millpond.db import caches, leases, volumes, workspaces
 from millpond.db.caches import CachedView
 from millpond.decide.eviction import Evict
 from millpond.errors import BadPath, InUse, Invalid, NameTaken
@@ -18,7 +18,7 @@ from millpond.model.cached_state import CachedState
 from millpond.model.ids import new_id
 from millpond.model.names import check_name
 from millpond.model.people import SYSTEM, Actor
-from millpond.model.quantity import DAY
+from millpond.model.quantity import DAY, format_count
 from millpond.model.tier import STANDARD
 from millpond.model.volume import Cause, Volume
 from millpond.services.caches.access import announce, find_volume
@@ -147,6 +147,7 @@ def delete(deps: Deps, actor: Actor, name: str, *, force: bool) -> None:
     with deps.db.write() as tx:
         volume = volumes.lock(tx, find_volume(tx, name).id)
         assert volume is not None  # found in this transaction
+        _check_no_workspaces(tx, volume)
         marked = mark_evictions(tx, volume, _clearable(tx, volume, actor, now)) if force else ()
         held = caches.of_volume(tx, volume.id)
         names = _described(tx, volume, held, now)
@@ -158,6 +159,17 @@ def delete(deps: Deps, actor: Actor, name: str, *, force: bool) -> None:
         going = all(view.cached.state is CachedState.EVICTING for view in held)
         raise _in_use(volume, names, forced=force, clearing=going)
     _tell(deps, volume, "deleted")
+
+
+def _check_no_workspaces(tx: Connection, volume: Volume) -> None:
+    """InUse while there are any, those in the bin included: nothing removes what people wrote with their volume."""
+    held = workspaces.of_volume(tx, volume.id)
+    if held:
+        names = ", ".join(one.name for one in held[:3]) + (" …" if len(held) > 3 else "")
+        raise InUse(
+            f"Volume {volume.name!r} holds {format_count(len(held), 'workspace')}: {names}.",
+            hint="Remove them first, also from the bin: mill workspace rm NAME --purge",
+        )
 
 
 def _described(tx: Connection, volume: Volume, held: Sequence[CachedView], now: datetime) -> list[str]:
