@@ -128,7 +128,7 @@ def test_from_a_folder_to_answers_through_an_update_and_a_kill(
     waiting_ends_for_a_version_that_never_loads(mill, tmp_path / "model")
     assert ask(port, "doubling")[:2] == (200, "2"), "the version before serves"
     lines = [json.loads(line) for line in mill.ok("endpoint", "logs", "doubling", "--json").out.splitlines()]
-    assert {"doubler@2", "doubler@3"} == {line["version"] for line in lines} and all("text" in line for line in lines)
+    assert {"doubler@2", "doubler@3"} <= {line["version"] for line in lines} and all("text" in line for line in lines)
 
     mill.ok("endpoint", "rollback", "doubling", "--to", "1")
     wait_until(lambda: ask(port, "doubling")[1] == "1", within=60, what="the version before")

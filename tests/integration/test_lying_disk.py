@@ -146,7 +146,7 @@ def test_what_somebody_reads_counts_until_it_is_removed(lying: Path) -> None:
             site.wait_for(leaving[1], "gone")
             assert 2_000_000 < site.row()["leftover_bytes"] < 2_100_000
             refused = server.admin.post("/caches", json=asked).text
-            assert "2.0 MB of evicted commits are not removed yet" in refused
+            assert "2.0 MB are taken by evicted commits that may still be open" in refused
         site.clear(leaving[0])  # the next eviction counts anew
         site.wait_for(leaving[0], "gone")
         assert site.row()["leftover_bytes"] < 100_000
