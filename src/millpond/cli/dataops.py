@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -11,7 +12,7 @@ import typer
 from millpond.cli.command import command
 from millpond.cli.session import Session
 from millpond.dataops import k8s, traditional
-from millpond.dataops.errors import NotSupported
+from millpond.dataops.errors import DataOpsError
 from millpond.dataops.verbs import KUBERNETES, TRADITIONAL, Option, Verb
 from millpond.errors import BadRequest, Conflict
 
@@ -98,12 +99,10 @@ def _use(mill: Session) -> None:
 
 def _called(call: Any, given: Mapping[str, Any], *, print_output: bool) -> Any:
     try:
-        return call(**given, print_output=print_output)
-    except NotSupported as error:
-        raise BadRequest(str(error)) from error
-    except TypeError as error:  # an argument that the function cannot do without
+        inspect.signature(call).bind(**given)
+    except TypeError as error:
         raise BadRequest(f"Something is missing: {error}.", hint=_TABLE) from error
-    except Exception as error:
-        if type(error).__module__ != "millpond.dataops.errors":
-            raise
+    try:
+        return call(**given, print_output=print_output)
+    except DataOpsError as error:
         raise Conflict(str(error)) from error

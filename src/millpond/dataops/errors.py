@@ -8,47 +8,51 @@ from contextlib import contextmanager
 from millpond.errors import MillError, NotSignedIn, Unavailable
 
 
-class APIConnectionError(Exception):
+class DataOpsError(Exception):
+    """Whatever the functions raise on purpose."""
+
+
+class APIConnectionError(DataOpsError):
     """The server could not be reached."""
 
 
-class InvalidConfigError(Exception):
+class InvalidConfigError(DataOpsError):
     """No server is set up, or nobody is logged in."""
 
 
-class ConnectionTypeError(Exception):
+class ConnectionTypeError(DataOpsError):
     """Here for `except` clauses; never raised, because there is one kind of connection."""
 
 
-class InvalidVolumeParameterError(Exception):
+class InvalidVolumeParameterError(DataOpsError):
     """The server refused what was asked of a volume."""
 
 
-class InvalidSnapshotParameterError(Exception):
+class InvalidSnapshotParameterError(DataOpsError):
     """The server refused what was asked of a snapshot."""
 
 
-class InvalidSnapMirrorParameterError(Exception):
+class InvalidSnapMirrorParameterError(DataOpsError):
     """The server refused what was asked of a mirror."""
 
 
-class SnapMirrorSyncOperationError(Exception):
+class SnapMirrorSyncOperationError(DataOpsError):
     """A run of a mirror failed."""
 
 
-class CloudSyncSyncOperationError(Exception):
+class CloudSyncSyncOperationError(DataOpsError):
     """A run of a source failed."""
 
 
-class MountOperationError(Exception):
+class MountOperationError(DataOpsError):
     """The tree of a volume could not be shown at a mountpoint."""
 
 
-class ServiceUnavailableError(Exception):
+class ServiceUnavailableError(DataOpsError):
     """A workspace did not become ready."""
 
 
-class NotSupported(Exception):
+class NotSupported(DataOpsError):
     """The verb needs a NetApp storage system; the message says what takes its place."""
 
 

@@ -146,25 +146,25 @@ TRADITIONAL = (
         "pull-from-s3 bucket",
         "pull_bucket_from_s3",
         None,
-        refused="Move it by a job: `mill move s3://BUCKET/PREFIX WORKSPACE:DIR`.",
+        refused="Fetch it in a job that has the workspace: `mill submit --workspace NAME:/workspace`.",
     ),
     Verb(
         "pull-from-s3 object",
         "pull_object_from_s3",
         None,
-        refused="Move it by a job: `mill move s3://BUCKET/KEY WORKSPACE:DIR`.",
+        refused="Fetch it in a job that has the workspace: `mill submit --workspace NAME:/workspace`.",
     ),
     Verb(
         "push-to-s3 directory",
         "push_directory_to_s3",
         None,
-        refused="Move it by a job: `mill move WORKSPACE:DIR s3://BUCKET/PREFIX`.",
+        refused="Send it from a job that has the workspace: `mill submit --workspace NAME:/workspace`.",
     ),
     Verb(
         "push-to-s3 file",
         "push_file_to_s3",
         None,
-        refused="Move it by a job: `mill move WORKSPACE:FILE s3://BUCKET/KEY`.",
+        refused="Send it from a job that has the workspace: `mill submit --workspace NAME:/workspace`.",
     ),
     Verb(
         "list cloud-sync-relationships",
@@ -182,19 +182,19 @@ TRADITIONAL = (
         "list snapmirror-relationships",
         "list_snap_mirror_relationships",
         None,
-        refused="Copies on a schedule are mirrors: `mill mirror list`.",
+        refused="Copies of workspaces on a schedule do not exist yet. See `mill workspace snapshots`.",
     ),
     Verb(
         "create snapmirror-relationship",
         "create_snap_mirror_relationship",
         None,
-        refused="Copies on a schedule are mirrors: `mill mirror add FROM TO --every 1h`.",
+        refused="Copies of workspaces on a schedule do not exist yet. Snapshots do: `mill workspace schedule`.",
     ),
     Verb(
         "sync snapmirror-relationship",
         "sync_snap_mirror_relationship",
         None,
-        refused="Copies on a schedule are mirrors: `mill mirror run NAME --wait`.",
+        refused="Copies of workspaces on a schedule do not exist yet. Take a snapshot: `mill workspace snapshot NAME`.",
     ),
     *(
         Verb(command, function, None, refused=sentence)
@@ -346,7 +346,7 @@ KUBERNETES = (
             (
                 "get-s3 bucket",
                 "S3DataMover.get_bucket",
-                "Fetch it by a job: `mill move s3://BUCKET/PREFIX WORKSPACE:DIR`.",
+                "Fetch it in a job that has the workspace: `mill submit --workspace NAME:/workspace`.",
             ),
             (
                 "create flexcache",
