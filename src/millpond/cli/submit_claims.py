@@ -13,11 +13,12 @@ from millpond.errors import BadRequest, MillError
 from millpond.model.ids import new_id
 from millpond.model.job_spec import JobWorkspace
 from millpond.model.quantity import parse_bytes
+from millpond.wire.cache import Volume
 from millpond.wire.workspace_views import WorkspaceCreate
 
 
 class Claim(NamedTuple):
-    """A workspace to be made: on the volume, or of the tier, that is called so."""
+    """A workspace to be made: on the volume, of the tier, or as a claim of the storage class, that is called so."""
 
     storage: str
     size_bytes: int
@@ -40,12 +41,12 @@ def sorted_claims(texts: Sequence[str], job: str | None) -> tuple[list[str], lis
 
 
 @contextmanager
-def claimed(mill: Session, claims: Sequence[Claim]) -> Iterator[None]:
-    """Make them first. They go again if the job is refused."""
+def claimed(mill: Session, claims: Sequence[Claim], compute: str | None) -> Iterator[None]:
+    """Make them first, where the job's compute is. They go again if the job is refused."""
     made: list[str] = []
     try:
         for one in claims:
-            _create(mill, one)
+            _create(mill, one, compute)
             made.append(one.used.workspace)
             mill.out.note(f"Workspace {one.used.workspace} created for the job.")
         yield
@@ -56,12 +57,29 @@ def claimed(mill: Session, claims: Sequence[Claim]) -> Iterator[None]:
         raise
 
 
-def _create(mill: Session, claim: Claim) -> None:
+def _create(mill: Session, claim: Claim, compute: str | None) -> None:
+    """Names of volumes come first and storage classes last, but for a job that names a cluster which has the class."""
     known = list(list_volumes(mill.api))
+    offering = [one for one in known if claim.storage in _classes(one)]
+    near = [one for one in offering if compute is not None and compute == one.filler]
     volume = next((one.name for one in known if one.name == claim.storage), None)
     tier = None if volume else next((one.tier for one in known if one.tier == claim.storage), None)
-    if volume is None and tier is None:
-        named = ", ".join(sorted({*(one.name for one in known), *(one.tier for one in known)}))
-        raise BadRequest(f"No volume or tier {claim.storage!r} found.", hint=f"There are: {named}." if named else None)
-    request = WorkspaceCreate(name=claim.used.workspace, size_bytes=claim.size_bytes, volume=volume, tier=tier)
+    is_class = bool(near) or (volume is None and tier is None and bool(offering))
+    if volume is None and tier is None and not is_class:
+        names = {name for one in known for name in (one.name, one.tier, *_classes(one))}
+        hint = f"There are: {', '.join(sorted(names))}." if names else None
+        raise BadRequest(f"No volume, tier or storage class {claim.storage!r} found.", hint=hint)
+    request = WorkspaceCreate(
+        name=claim.used.workspace,
+        size_bytes=claim.size_bytes,
+        volume=None if is_class else volume,
+        tier=None if is_class else tier,
+        storage_class=claim.storage if is_class else None,
+        near=compute if near else None,
+    )
     create_workspace(mill.api, mill.project, request)
+
+
+def _classes(volume: Volume) -> list[str]:
+    told = (volume.features or {}).get("storage_classes")
+    return [str(one["name"]) for one in told] if isinstance(told, list) else []

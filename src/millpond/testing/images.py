@@ -16,7 +16,8 @@ from packaging.requirements import Requirement
 import millpond
 
 # What commands of tests need beside Python.
-PROGRAMS = ("sh", "sleep", "touch", "true", "cat", "ls", "mkdir", "env", "id")
+PROGRAMS = ("sh", "bash", "sleep", "touch", "true", "cat", "ls", "mkdir", "env", "id")
+_AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
 _LEFT_OUT = shutil.ignore_patterns(
     "__pycache__", "test", "tests", "idlelib", "lib2to3", "ensurepip", "tkinter", "turtledemo", "pydoc_data",
     "config-*", "site-packages", "dist-packages", "*.a",
@@ -54,6 +55,13 @@ def copy_packages(root: Path, names: Iterable[str]) -> None:
     _copy(root, set(), loading=libraries)
 
 
+def packages_of(*requirements: str) -> list[str]:
+    """The folders and files that are installed for requirements, and for those in turn; see `copy_packages`."""
+    names = {name for requirement in requirements for name in _distributions(requirement)}
+    files = [file for name in sorted(names) for file in metadata.distribution(name).files or ()]
+    return sorted({file.parts[0] for file in files if file.parts[0] not in ("..", "__pycache__")})
+
+
 def _copy(root: Path, programs: set[Path], loading: Iterable[Path] = ()) -> None:
     for path in programs | _libraries([*programs, *loading]):
         target = Path(f"{root}{path}")
@@ -82,6 +90,10 @@ def write_millpond(root: Path) -> dict[str, Path]:
                 shutil.copy2(source, packages / file)
     shutil.copytree(Path(millpond.__file__).parent, packages / "millpond", dirs_exist_ok=True)
     _copy(root, set(), loading=packages.rglob("*.so*"))
+    # Without any, clients of object stores do not begin, whether they speak HTTPS or not.
+    if _AUTHORITIES.exists():
+        (root / _AUTHORITIES.relative_to("/")).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(_AUTHORITIES, root / _AUTHORITIES.relative_to("/"))
     program = root / "opt" / "mill"
     program.write_text(
         f"#!{links['python3']}\nimport sys\nsys.path.insert(0, '/opt/millpond')\n"

@@ -8,12 +8,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from millpond.testing.images import copy_packages, copy_programs, copy_python
+from millpond.testing.images import copy_packages, copy_programs, copy_python, write_millpond
 
 FOLDER = "MILL_TEST_KUBE"
 IMAGE = "localhost/mill-python:1"
@@ -48,6 +48,16 @@ class Kube:
         """Give the node one more image with Python, and these packages (see `copy_packages`)."""
         image = self.state / "more.tar"
         _make_image(self.folder, image, name, packages)
+        subprocess.run([self.state / "ctr", "images", "import", image], check=True, capture_output=True)
+        image.unlink()
+
+    def make_millpond_image(self, name: str) -> None:
+        """Give the node an image with this Millpond, whose Python finds it."""
+        image = self.state / "millpond.tar"
+        with tempfile.TemporaryDirectory(dir=self.state) as root:
+            links = write_millpond(Path(root))
+            packages = ["--env", "PYTHONPATH=/opt/millpond"]
+            _pack_image(self.folder, image, name, Path(root), links, packages)
         subprocess.run([self.state / "ctr", "images", "import", image], check=True, capture_output=True)
         image.unlink()
 
@@ -124,8 +134,22 @@ def _make_image(folder: Path, image: Path, name: str = IMAGE, packages: Iterable
     with tempfile.TemporaryDirectory(dir=image.parent) as root:
         links = {"python3": copy_python(Path(root)), **copy_programs(Path(root))}
         copy_packages(Path(root), packages)
-        arguments = [word for name, path in links.items() for word in ("--link", f"{path}=usr/local/bin/{name}")]
-        arguments += ["--link", f"{links['sh']}=bin/sh", "--env", "PATH=/usr/local/bin:/usr/bin:/bin", "--dir", "tmp"]
-        part = image.with_suffix(".part")
-        subprocess.run([folder / "mkimage", "--root", root, *arguments, name, part], check=True, capture_output=True)
-        part.replace(image)
+        _pack_image(folder, image, name, Path(root), links)
+
+
+def _pack_image(
+    folder: Path, image: Path, name: str, root: Path, links: Mapping[str, Path], more: Sequence[str] = ()
+) -> None:
+    arguments = [word for name, path in links.items() for word in ("--link", f"{path}=usr/local/bin/{name}")]
+    arguments += [
+        "--link",
+        f"{links['sh']}=bin/sh",
+        "--env",
+        "PATH=/usr/local/bin:/usr/bin:/bin",
+        "--dir",
+        "tmp",
+        *more,
+    ]
+    part = image.with_suffix(".part")
+    subprocess.run([folder / "mkimage", "--root", root, *arguments, name, part], check=True, capture_output=True)
+    part.replace(image)

@@ -6,6 +6,7 @@ fields that they do not know, while here objects are what the server says.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import httpx
@@ -64,6 +65,20 @@ class KubeApi:
             if not more:
                 return found
 
+    def get(self, path: str) -> Object | None:
+        """None if there is no such object, or no such kind."""
+        try:
+            return self._send("GET", path)
+        except Refused as error:
+            if error.code != httpx.codes.NOT_FOUND:
+                raise
+        return None
+
+    def change(self, path: str, part: Object) -> None:
+        """Merge `part` into an object."""
+        content = json.dumps(part).encode()
+        self._send("PATCH", path, content=content, headers={"Content-Type": "application/merge-patch+json"})
+
     def create(self, path: str, body: Object) -> bool:
         """False when there is one of this name already."""
         try:
@@ -87,15 +102,16 @@ class KubeApi:
 
     def _send(self, method: str, path: str, **request: Any) -> Object:
         token = self._access.token()
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        headers = {**request.pop("headers", {}), **({"Authorization": f"Bearer {token}"} if token else {})}
         try:
             answer = self._client.request(method, path, headers=headers, **request)
-            body = answer.json()
+            # What there is nothing of, not even a group of the API, is not found in plain text.
+            body = answer.json() if answer.status_code != httpx.codes.NOT_FOUND else answer.text
         except (httpx.HTTPError, ValueError) as error:
             raise EngineAway(f"{self._access.url}: {error or type(error).__name__}") from error
         if answer.is_success and isinstance(body, dict):
             return body
-        message = str(body.get("message") if isinstance(body, dict) else body)
+        message = str(body.get("message") if isinstance(body, dict) else body).strip()
         # Too many requests, a server that starts, and a credential that is being renewed all pass.
         if answer.status_code in (401, 408, 429) or answer.is_server_error:
             raise EngineAway(f"{self._access.url}: {answer.status_code} {message}")

@@ -14,9 +14,11 @@ from typing import Any
 
 from millpond.agent import archives
 from millpond.agent.drivers import Capabilities, NotStarted, Status, records
+from millpond.agent.drivers.claims import Claims
 from millpond.agent.drivers.gangs import lay_out
 from millpond.agent.drivers.kubernetes import explain, gang
 from millpond.agent.drivers.kubernetes.api import KubeApi, Refused
+from millpond.agent.drivers.kubernetes.claims import KubeClaims
 from millpond.agent.drivers.kubernetes.manifest import MANAGED, PLACEMENT, RANK, job, job_name
 from millpond.agent.drivers.kubernetes.nodes import ClusterNode, usable_nodes
 from millpond.agent.drivers.kubernetes.observed import FoundPods, WatchedPods, unbegun
@@ -25,6 +27,7 @@ from millpond.agent.drivers.kubernetes.status import standing, why_unclaimed
 from millpond.agent.drivers.kubernetes.tunnel import PodStream, may_enter_pods, pod_that_runs, run_in_pod
 from millpond.agent.spec import Spec, keeper_directory, read_spec
 from millpond.agent.threads import in_thread
+from millpond.volumes.workspaces.layout import read_document
 from millpond.wire.observed import NodeFacts
 
 LOOK_SECONDS = 1.0
@@ -48,6 +51,7 @@ class KubernetesDriver:
         self._may_enter = False
         self._watched: dict[str, WatchedPods] = {}
         self._lock = threading.Lock()
+        self._claims = KubeClaims(api, options, namespace)
 
     @property
     def name(self) -> str:
@@ -72,11 +76,15 @@ class KubernetesDriver:
             ports=self._may_enter,
         )
 
+    def claims(self) -> Claims:
+        return self._claims
+
     def nodes(self) -> Sequence[NodeFacts]:
         return [node.facts for node in self._nodes.values()]
 
     def look(self) -> None:
         self._look_at_nodes()
+        self._claims.look()
         with self._lock:
             watched = list(self._watched.values())
         spaces: dict[str, list[WatchedPods]] = defaultdict(list)
@@ -128,6 +136,7 @@ class KubernetesDriver:
             gpu_resource=(node and node.gpu_resource) or self._options.gpu_resource[0],
             # A cluster whose nodes the agent may not list is one node to the server, and none to Kubernetes.
             node=spec.node if node and node.facts is not self._machine else None,
+            claims=_claims_of(spec),
         )
         self._api.create(self._jobs(spec), body)
 
@@ -296,6 +305,22 @@ class KubernetesDriver:
 
     def _space(self, spec: Spec) -> str:
         return self._namespace.replace("{project}", as_name(spec.project))
+
+
+def _claims_of(spec: Spec) -> dict[str, str]:
+    """The claims of its workspaces, by where these are known to lie.
+
+    OSError for one that is gone: Kubernetes would make an empty directory in its place.
+    """
+    claims: dict[str, str] = {}
+    for source in (one.source for one in spec.mounts):
+        path = Path(source)
+        found = read_document(path.parent)
+        if found is None and path.name == "tree" and path.parents[2].name == "workspaces" and not path.exists():
+            raise OSError(f"the workspace at {path.parent} is no longer there")
+        if found is not None and found.claim:
+            claims[source] = found.claim
+    return claims
 
 
 def _ours() -> dict[str, str]:

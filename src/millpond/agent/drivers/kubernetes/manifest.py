@@ -8,12 +8,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from millpond.agent.archives import KEEPER
 from millpond.agent.drivers.kubernetes.options import KubernetesOptions, PodSource
 from millpond.agent.spec import RANKS, Mount, Spec
 
+# The directory of a claim that is the workspace: what lies beside it belongs to the file system (lost+found).
+CLAIM_TREE = "tree"
 PLACEMENT = "millpond.dev/placement"
 RANK = "millpond.dev/rank"
 MANAGED = {"app.kubernetes.io/managed-by": "millpond"}
@@ -41,8 +44,10 @@ def job(
     user: tuple[int, int],
     gpu_resource: str | None = None,
     node: str | None = None,
+    claims: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """`node` pins it there; `gpu_resource` is what that node calls its GPUs. Raises NotMounted.
+    """`node` pins it there; `gpu_resource` is what that node calls its GPUs; `claims` are those on which mounts lie, by
+    their source. Raises NotMounted.
 
     Of a distributed job, that of the rank whose spec this is.
     """
@@ -65,7 +70,7 @@ def job(
             "ttlSecondsAfterFinished": KEPT_SECONDS,
             "template": {
                 "metadata": {"labels": labels},
-                "spec": _pod(spec, directory, options, user=user, gpu_resource=gpu_resource, node=node),
+                "spec": _pod(spec, directory, options, claims, user=user, gpu_resource=gpu_resource, node=node),
             },
         },
     }
@@ -75,20 +80,21 @@ def _pod(
     spec: Spec,
     directory: Path,
     options: KubernetesOptions,
+    claims: Mapping[str, str],
     *,
     user: tuple[int, int],
     gpu_resource: str | None,
     node: str | None,
 ) -> dict[str, Any]:
     own = [Mount(spec.scratch, spec.scratch, writable=True)] if spec.scratch else []
-    volumes, mounts = _mounts([*spec.inputs, *spec.mounts, *own], directory, options.sources)
+    volumes, mounts = _volumes([*spec.inputs, *spec.mounts, *own], directory, options.sources, claims)
     pod: dict[str, Any] = {
         "restartPolicy": "Never",
         "terminationGracePeriodSeconds": math.ceil(spec.grace_seconds) + LEAVE_SECONDS,
         # A job has no business with the cluster's API, and its environment is its own.
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
-        "securityContext": {"runAsUser": user[0], "runAsGroup": user[1], "seccompProfile": {"type": "RuntimeDefault"}},
+        "securityContext": pod_security(user, claims=bool(claims)),
         "volumes": [*volumes, {"name": "shm", "emptyDir": {"medium": "Memory"}}],
         "containers": [
             {
@@ -96,7 +102,7 @@ def _pod(
                 "image": spec.image or options.image,
                 "imagePullPolicy": "IfNotPresent",
                 "command": [options.python, "-I", "-S", "-B", str(directory / KEEPER), str(_keepers(spec, directory))],
-                **({"env": [_ADDRESS]} if spec.gang or spec.asked.service else {}),
+                **({"env": [_ADDRESS]} if spec.gang or spec.asked.service or spec.starter else {}),
                 "resources": _resources(spec, gpu_resource),
                 "securityContext": {"allowPrivilegeEscalation": False},
                 # Programs that share tensors between processes need more than the 64 MB of a container's own.
@@ -111,10 +117,19 @@ def _pod(
         "tolerations": options.tolerations,
         "serviceAccountName": options.service_account,
         "runtimeClassName": options.runtime_class,
-        "affinity": _on_node(node) if node else None,
+        "affinity": on_node(node) if node else None,
         **_name(spec),
     }
     return {**pod, **{field: value for field, value in chosen.items() if value}}
+
+
+def pod_security(user: tuple[int, int], *, claims: bool) -> dict[str, Any]:
+    """A new claim belongs to root: its group is that of the user, where the storage can do so."""
+    found: dict[str, Any] = {"runAsUser": user[0], "runAsGroup": user[1]}
+    found["seccompProfile"] = {"type": "RuntimeDefault"}
+    if claims and user[1]:
+        found |= {"fsGroup": user[1], "fsGroupChangePolicy": "OnRootMismatch"}
+    return found
 
 
 def _keepers(spec: Spec, directory: Path) -> Path:
@@ -127,20 +142,34 @@ def _name(spec: Spec) -> dict[str, str]:
     return {"hostname": f"rank-{spec.gang['rank']}", "subdomain": job_name(spec.placement)} if spec.gang else {}
 
 
-def _mounts(
-    inputs: Sequence[Mount], directory: Path, sources: Sequence[PodSource]
+def _volumes(
+    wanted: Sequence[Mount], directory: Path, sources: Sequence[PodSource], claims: Mapping[str, str]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The placement's directory to write, each input to read, mounts, and nothing else of the volumes they lie on."""
+    """The placement's directory to write, each input to read, mounts, and nothing else of the volumes they lie on.
+
+    What lies on a claim of its own is the directory `tree` of that.
+    """
+    own = Mount(str(directory), str(directory), writable=True)
+    volumes, mounts = mounts_of([own, *(one for one in wanted if one.source not in claims)], sources)
+    for number, one in enumerate(one for one in wanted if one.source in claims):
+        name = f"claim{number}"
+        volumes.append({"name": name, "persistentVolumeClaim": {"claimName": claims[one.source]}})
+        mount = {"name": name, "mountPath": one.target, "readOnly": not one.writable}
+        mounts.append({**mount, "subPath": CLAIM_TREE})
+    return volumes, mounts
+
+
+def mounts_of(
+    wanted: Sequence[Mount], sources: Sequence[PodSource]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Volumes of a pod, and where its container has them. NotMounted for a path that lies on none of the sources."""
     volumes: dict[str, dict[str, Any]] = {}
     mounts: list[dict[str, Any]] = []
-    for source, target, read_only in [
-        (directory, str(directory), False),
-        *((Path(one.source), one.target, not one.writable) for one in inputs),
-    ]:
-        number, within, volume = _find(source, sources)
+    for one in wanted:
+        number, within, volume = _find(Path(one.source), sources)
         name = f"v{number}"
         volumes[name] = {"name": name, **volume}
-        mount = {"name": name, "mountPath": target, "readOnly": read_only}
+        mount = {"name": name, "mountPath": one.target, "readOnly": not one.writable}
         mounts.append({**mount, "subPath": within} if within else mount)
     return list(volumes.values()), mounts
 
@@ -165,6 +194,6 @@ def _resources(spec: Spec, gpu_resource: str | None) -> dict[str, Any]:
     return {"requests": asked, "limits": asked} if asked else {}
 
 
-def _on_node(node: str) -> dict[str, Any]:
+def on_node(node: str) -> dict[str, Any]:
     term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}

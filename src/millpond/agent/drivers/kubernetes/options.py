@@ -84,6 +84,10 @@ class KubernetesOptions(Options):
     # How long the pods of a distributed job that have a place wait for the others, and how long until the next try.
     gather_seconds: float = Field(default=60.0, gt=0)
     runtime_class: str | None = None
+    # The image that fills and keeps workspaces which are claims: it has this version of Millpond. Otherwise `image`.
+    workspace_image: str | None = None
+    # New claims belong to root, and the storage ignores fsGroup: one container gives them to the user of jobs.
+    fix_claims: bool = False
     # The interpreter in images that runs the keeper, 3.9 or newer.
     python: str = "python3"
 
