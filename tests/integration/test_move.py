@@ -255,6 +255,8 @@ def test_a_full_disk_ends_it_and_it_goes_on_with_room(there: Importing, tmp_path
     [
         ("s3://b/x", "s3", "s3://b/x", ""),
         ("mount:scratch/a", "mount", "scratch", "a"),
+        ("lab", "workspace", "lab", ""),
+        ("lab:raw/2026/", "workspace", "lab", "raw/2026"),
         ("x-ray@main:train", "dataset", "x-ray@main", "train"),
     ],
 )
@@ -263,7 +265,7 @@ def test_ends_are_written_in_one_way(text: str, kind: str, name: str, path: str)
     assert (found.kind, found.name, found.path) == (kind, name, path)
 
 
-@pytest.mark.parametrize("text", ["gs://b/x", "lab", "mount:lab/../up"])
+@pytest.mark.parametrize("text", ["gs://b/x", "Lab!", "mount:lab/../up", "lab:../up"])
 def test_ends_that_cannot_be_are_refused(text: str) -> None:
     with pytest.raises(BadRequest):
         parse_end(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,6 +13,8 @@ from millpond.errors import ChangedOutside
 from millpond.model.connection import ExternalObject
 
 _ETAG_MOST = 1000
+# Stores differ in whether they write quotes. One expression: lists have very many of them.
+_STRONG = re.compile(r'"*([!#-~]+)"*')
 
 
 class ExternalPlace(Protocol):
@@ -84,5 +87,5 @@ def strong(etag: str | None) -> str | None:
     """The bare text of a strong ETag; None for a weak one, which does not promise equal bytes, and for an odd one."""
     if not etag or etag.startswith("W/") or len(etag) > _ETAG_MOST:
         return None
-    bare = etag.strip('"')
-    return bare if bare and all(32 < ord(character) < 127 and character != '"' for character in bare) else None
+    found = _STRONG.fullmatch(etag)
+    return found[1] if found else None

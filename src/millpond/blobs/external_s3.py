@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Literal
 from urllib.parse import unquote_plus
@@ -45,19 +46,32 @@ class S3Place:
         return ExternalObject(uri, int(length), etag if strong(etag) else None)
 
     def list(self, uri: str) -> Iterator[ExternalObject]:
-        prefix = self._place.key_of(self._covered(uri))
-        token: str | None = None
-        while True:
-            query = [("list-type", "2"), ("prefix", prefix), ("max-keys", _PER_PAGE), ("encoding-type", "url")]
-            if token:
-                query.append(("continuation-token", token))
-            answer = self._send("GET", f"{self._bucket_url}", query, {})
-            _check(answer, uri)
-            page = _parse(body_of(answer, uri, _ANSWER_MOST), uri)
+        for page in self._pages(uri, self._place.key_of(self._covered(uri))):
             yield from self._objects(page)
-            token = _text(page, "NextContinuationToken")
-            if _text(page, "IsTruncated") != "true" or not token:
-                return
+
+    def _pages(self, uri: str, prefix: str) -> Iterator[ElementTree.Element]:
+        """Each names the next. From the second on, the next one comes while one is looked at."""
+        page = self._page(uri, prefix, None)
+        yield page
+        token = _next_token(page)
+        if token is None:
+            return
+        with ThreadPoolExecutor(1, "s3-list") as ahead:
+            coming = ahead.submit(self._page, uri, prefix, token)
+            while token is not None:
+                page = coming.result()
+                token = _next_token(page)
+                if token is not None:
+                    coming = ahead.submit(self._page, uri, prefix, token)
+                yield page
+
+    def _page(self, uri: str, prefix: str, token: str | None) -> ElementTree.Element:
+        query = [("list-type", "2"), ("prefix", prefix), ("max-keys", _PER_PAGE), ("encoding-type", "url")]
+        if token:
+            query.append(("continuation-token", token))
+        answer = self._send("GET", f"{self._bucket_url}", query, {})
+        _check(answer, uri)
+        return _parse(body_of(answer, uri, _ANSWER_MOST), uri)
 
     def read(self, found: ExternalObject, start: int, end: int) -> Iterator[bytes]:
         if start >= end:
@@ -120,7 +134,8 @@ class S3Place:
         for item in page:
             if _local(item) != "Contents":
                 continue
-            key, size, etag = decode(_text(item, "Key") or ""), _text(item, "Size") or "", _text(item, "ETag")
+            told = {_local(child): child.text or "" for child in item}
+            key, size, etag = decode(told.get("Key", "")), told.get("Size", ""), told.get("ETag")
             if not key or not size.isdecimal():
                 raise StoreUnavailable(f"{self._place.root} lists an object without key or size.")
             yield ExternalObject(self._place.uri_of(key), int(size), etag if strong(etag) else None)
@@ -161,6 +176,10 @@ def _parse(data: bytes, uri: str) -> ElementTree.Element:
 
 def _local(element: ElementTree.Element) -> str:
     return element.tag.rpartition("}")[2]
+
+
+def _next_token(page: ElementTree.Element) -> str | None:
+    return _text(page, "NextContinuationToken") or None if _text(page, "IsTruncated") == "true" else None
 
 
 def _text(element: ElementTree.Element, name: str) -> str | None:

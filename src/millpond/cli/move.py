@@ -1,4 +1,4 @@
-"""`mill move`: files between a bucket and a mount, as a job."""
+"""`mill move`: files between a bucket and a workspace or mount, as a job."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from millpond.client.moving import submit_move
 
 app = typer.Typer()
 
-From = Annotated[str, typer.Argument(metavar="FROM", help="s3://bucket/prefix, mount:NAME or DATASET@REF.")]
-To = Annotated[str, typer.Argument(metavar="TO", help="s3://bucket/prefix or mount:NAME.")]
+From = Annotated[
+    str, typer.Argument(metavar="FROM", help="s3://bucket/prefix, WORKSPACE:DIR, mount:NAME or DATASET@REF.")
+]
+To = Annotated[str, typer.Argument(metavar="TO", help="s3://bucket/prefix, WORKSPACE:DIR or mount:NAME.")]
 Through = Annotated[
     str | None, typer.Option("--connection", help="Connection to the bucket (default: the one that covers it).")
 ]
@@ -33,12 +35,12 @@ def move(
     compute: Annotated[str | None, typer.Option(help="Compute to run on.")] = None,
     wait: Annotated[bool, typer.Option(help="Print the log and wait until the job ends.")] = True,
 ) -> None:
-    """Move the files that differ between a bucket and a mount or a commit, as a job.
+    """Move the files that differ between a bucket and a workspace, a mount or a commit, as a job.
 
     What arrived is verified. What somebody else changed at the target is listed and never overwritten. A job that was
     interrupted goes on where it was.
 
-    Example: mill move s3://hospital/2026 mount:scratch/raw
+    Example: mill move s3://hospital/2026 lab:raw
     """
     job = submit_move(
         mill.api, mill.project, source, target, connection=connection, delete=delete, dry_run=dry_run, compute=compute

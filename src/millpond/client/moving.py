@@ -1,4 +1,4 @@
-"""`millpond.move("s3://bucket/prefix", "scratch:")`: move files between a bucket and a directory, as a job."""
+"""`millpond.move("s3://bucket/prefix", "lab:raw")`: move files between a bucket and a directory, as a job."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from millpond.client.credentials import resolve_target
 from millpond.client.http import Api
 from millpond.client.jobs import submit_job
 from millpond.client.submitting import Submitted
-from millpond.errors import BadRequest
-from millpond.model.mount import mount_variable
-from millpond.model.names import environment_name
+from millpond.client.workspaces import get_workspace
+from millpond.errors import BadName, BadRequest
+from millpond.model.mount import mount_variable, workspace_variable
+from millpond.model.names import check_name, environment_name
 from millpond.wire.jobs import Job, JobCreate
 
 # The name it has in the job's code: the package imports itself by relative names alone.
@@ -29,10 +30,10 @@ _RETRIES = 5
 
 @dataclass(frozen=True, slots=True)
 class MoveEnd:
-    """Where files come from or go to: a place of a connection, a shared mount or the files of a commit."""
+    """Where files come from or go to: a place of a connection, a workspace, a shared mount or the files of a commit."""
 
     written: str
-    kind: str  # s3, mount, dataset
+    kind: str  # s3, workspace, mount, dataset
     name: str
     path: str = ""
 
@@ -48,7 +49,8 @@ def move(
     server: str | None = None,
     project: str | None = None,
 ) -> Submitted:
-    """Move what differs between `s3://bucket/prefix` and `mount:NAME[/dir]`, either way, or from `dataset@ref`.
+    """Move what differs between `s3://bucket/prefix` and a workspace (`lab:dir`) or a mount (`mount:NAME/dir`), either
+    way, or from `dataset@ref`.
 
     The job goes on where it was after whatever interrupts it. With `delete`, files that an earlier move has brought
     and whose originals are gone are removed. With `dry_run` nothing is changed.
@@ -89,7 +91,7 @@ def move_request(
     if (first.kind == "s3") == (second.kind == "s3"):
         raise BadRequest(
             "One end of a move is a bucket and the other is not.",
-            hint="Write mill move s3://bucket/prefix mount:NAME/dir, or the other way round.",
+            hint="Write mill move s3://bucket/prefix WORKSPACE:dir, or the other way round.",
         )
     if second.kind == "dataset":
         raise BadRequest(f"{target!r} is a dataset.", hint=f"Import into datasets: mill data import {target} {source}")
@@ -102,9 +104,12 @@ def move_request(
             f"Connection {through!r} is for reading only.",
             hint=f"A project administrator can allow writing: mill connection set {through} --writable",
         )
-    directory, needs = _directory(local, read_only=outwards)
+    is_fixed = local.kind == "dataset" or (local.kind == "workspace" and _is_read_only(api, project, local))
+    if is_fixed and not outwards:
+        raise BadRequest(f"Workspace {local.name!r} is for reading only.", hint="Move into another one.")
+    directory, needs = _directory(local)
     flags = [flag for flag, wanted in (("--out", outwards), ("--delete", delete), ("--dry-run", dry_run)) if wanted]
-    if local.kind == "dataset":
+    if is_fixed:
         flags += ["--state", "$MILL_OUTPUT"]
     return {
         "name": None,
@@ -116,7 +121,7 @@ def move_request(
 
 
 def parse_end(written: str) -> MoveEnd:
-    """`s3://bucket/prefix`, `mount:NAME[/dir]` or `dataset@ref[:path]`."""
+    """`s3://bucket/prefix`, `WORKSPACE[:dir]`, `mount:NAME[/dir]` or `dataset@ref[:path]`."""
     if "://" in written:
         if not written.startswith("s3://"):
             raise BadRequest(f"{written[:200]!r} cannot be moved.", hint="Moves work with s3://.")
@@ -126,20 +131,30 @@ def parse_end(written: str) -> MoveEnd:
         name, _, path = rest.partition("/")
         return MoveEnd(written, "mount", name, _plain(path))
     name, _, path = written.partition(":")
-    if "@" not in name:
+    if "@" in name:
+        return MoveEnd(written, "dataset", name, _plain(path))
+    try:
+        return MoveEnd(written, "workspace", check_name(name, "workspace"), _plain(path))
+    except BadName as error:
         raise BadRequest(
             f"{written[:200]!r} is no end of a move.",
-            hint="Write s3://bucket/prefix, mount:NAME/dir, or DATASET@REF for the files of a commit.",
-        )
-    return MoveEnd(written, "dataset", name, _plain(path))
+            hint="Write s3://bucket/prefix, WORKSPACE:dir, mount:NAME/dir, or DATASET@REF for the files of a commit.",
+        ) from error
 
 
-def _directory(local: MoveEnd, *, read_only: bool) -> tuple[str, dict[str, Any]]:
+def _is_read_only(api: Api, project: str, end: MoveEnd) -> bool:
+    return get_workspace(api, project, end.name).read_only
+
+
+def _directory(local: MoveEnd) -> tuple[str, dict[str, Any]]:
     """Where the files lie in the job, and what of the specification makes it so."""
     below = f"/{local.path}" if local.path else ""
     if local.kind == "dataset":
         dataset = local.name.partition("@")[0].rpartition("/")[2]
         return f"${environment_name(dataset)}{below}", {"inputs": [local.name]}
+    if local.kind == "workspace":
+        workspace = {"workspace": local.name, "target": f"/mnt/{local.name}"}
+        return f"${workspace_variable(local.name)}{below}", {"workspaces": [workspace]}
     mount = {"mount": local.name, "target": f"/mnt/{local.name}", "read_only": False}
     return f"${mount_variable(local.name)}{below}", {"mounts": [mount]}
 

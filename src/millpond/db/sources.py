@@ -31,6 +31,10 @@ def find(tx: Connection, project_id: str, name: str) -> Source | None:
     return _value(rows[-1]) if rows else None
 
 
+def all_of(tx: Connection) -> Sequence[Source]:
+    return [_value(row) for row in tx.execute(select(source).order_by(source.c.id))]
+
+
 def page(
     tx: Connection, project_id: str, *, limit: int, after: str = "", dataset_id: str | None = None
 ) -> Sequence[Source]:

@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from millpond import plugins
 from millpond.blobs.external import ExternalPlace, Surroundings, WritablePlace
 from millpond.blobs.external_gcs import only_the_key
-from millpond.db import blobs, connections, sources
+from millpond.db import blobs, connections, mirrors, sources
 from millpond.decide.allowed_addresses import Reach
 from millpond.errors import AddressRefused, BadRequest, Forbidden, InUse, MillError, NameTaken, NotFound, SetupError
 from millpond.model.connection import Place, PlaceKind, ProjectConnection
@@ -81,7 +81,7 @@ def create(
     try:
         with deps.db.write() as tx:
             connections.insert(tx, value)
-            _audit(tx, deps, actor, project, "connection.create", value)
+            _audit(tx, deps, actor, project, "connection.create", value, after=_told(value))
     except IntegrityError as error:
         raise NameTaken(f"Connection {value.name!r} already exists.", hint="Choose another name.") from error
     _publish(deps, project, value)
@@ -114,7 +114,9 @@ def change(
     sealed = _sealed(deps, found.id, found.place, credentials)
     with deps.db.write() as tx:
         connections.set_credentials(tx, found.id, sealed)
-        _audit(tx, deps, actor, project, "connection.change", found)
+        kept = {"credentials": "kept" if found.sealed else "none"}
+        given = {"credentials": "replaced" if sealed else "none"}
+        _audit(tx, deps, actor, project, "connection.change", found, before=kept, after=given)
     _publish(deps, project, found)
     return get(deps, project, name)
 
@@ -125,13 +127,14 @@ def allow_writing(deps: Deps, actor: Actor, project: Project, name: str, *, writ
     _checked_writable(found.place, writable)
     with deps.db.write() as tx:
         connections.set_writable(tx, found.id, writable=writable)
-        _audit(tx, deps, actor, project, "connection.change", found)
+        before, after = {"writable": found.writable}, {"writable": writable}
+        _audit(tx, deps, actor, project, "connection.change", found, before=before, after=after)
     _publish(deps, project, found)
     return get(deps, project, name)
 
 
 def delete(deps: Deps, actor: Actor, project: Project, name: str, *, force: bool) -> None:
-    """InUse while sources read through it, or commits need it (unless `force`: they cannot be read then)."""
+    """InUse while sources or mirrors use it, or commits need it (unless `force`: they cannot be read then)."""
     with deps.db.write() as tx:
         found = find(tx, project, name)
         if used := sources.using(tx, found.id):
@@ -139,6 +142,12 @@ def delete(deps: Deps, actor: Actor, project: Project, name: str, *, force: bool
                 f"Sources use connection {name!r}: {', '.join(used)}.",
                 hint=f"Remove them first: mill source rm {used[0]}",
                 depends=[f"source {one}" for one in used],
+            )
+        if written := mirrors.using_connection(tx, found.id):
+            raise InUse(
+                f"Mirrors write through connection {name!r}: {', '.join(written)}.",
+                hint=f"Remove them first: mill mirror rm {written[0]}",
+                depends=[f"mirror {one}" for one in written],
             )
         if not force and name in blobs.external_names(tx, project.id):
             raise InUse(
@@ -148,7 +157,7 @@ def delete(deps: Deps, actor: Actor, project: Project, name: str, *, force: bool
                 depends=["commits with imported files"],
             )
         connections.delete(tx, found.id)
-        _audit(tx, deps, actor, project, "connection.delete", found)
+        _audit(tx, deps, actor, project, "connection.delete", found, before=_told(found))
     _publish(deps, project, found)
 
 
@@ -181,14 +190,19 @@ def opened(deps: Deps, connection: ProjectConnection, *, whole_bucket: bool = Fa
 @contextmanager
 def opened_to_write(deps: Deps, connection: ProjectConnection) -> Iterator[WritablePlace]:
     """As `opened`, after making sure that it is not the lake's bucket. Forbidden if it is for reading only."""
+    require_writable(connection)
+    _check_may_be_used(deps, connection)
+    with opened(deps, connection) as place:
+        yield cast("WritablePlace", place)
+
+
+def require_writable(connection: ProjectConnection) -> None:
+    """Forbidden for one that is for reading only."""
     if not connection.writable:
         raise Forbidden(
             f"Connection {connection.name!r} is for reading only.",
             hint=f"A project administrator can allow writing: mill connection set {connection.name} --writable",
         )
-    _check_may_be_used(deps, connection)
-    with opened(deps, connection) as place:
-        yield cast("WritablePlace", place)
 
 
 @contextmanager
@@ -257,9 +271,19 @@ def _purpose(connection_id: str) -> str:
     return f"connection {connection_id}"
 
 
+def _told(connection: ProjectConnection) -> dict[str, object]:
+    """Of a connection, for the audit log; of its credentials only that there are some."""
+    place = connection.place
+    return {
+        "url": place.root, "endpoint": place.endpoint, "region": place.region, "writable": connection.writable,
+        "has_credentials": connection.sealed is not None,
+    }  # fmt: skip
+
+
 def _audit(
-    tx: Connection, deps: Deps, actor: Actor, project: Project, action: str, connection: ProjectConnection
-) -> None:
+    tx: Connection, deps: Deps, actor: Actor, project: Project, action: str, connection: ProjectConnection, *,
+    before: Mapping[str, object] | None = None, after: Mapping[str, object] | None = None,
+) -> None:  # fmt: skip
     audit.record(
         tx,
         now=deps.clock.now(),
@@ -268,6 +292,8 @@ def _audit(
         subject=connection.name,
         project_id=project.id,
         details={"url": connection.place.root},
+        before=before,
+        after=after,
     )
 
 

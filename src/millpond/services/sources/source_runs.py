@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from logging import getLogger
 
 from sqlalchemy import Connection
 
-from millpond.db import actors, connections, datasets, projects, sources, users
+from millpond.db import connections, datasets, notices, projects, sources
+from millpond.decide.notifications.notices import of_source
 from millpond.decide.source_times import next_run
 from millpond.errors import Forbidden, MillError, NotFound, NotReady
 from millpond.model.ids import new_id
 from millpond.model.people import Actor, Project, Role
 from millpond.model.source import Source, SourceObject
+from millpond.services.claims import HELD, actor_of, held
 from millpond.services.deps import Deps
 from millpond.services.people import access
 from millpond.services.sources.imports import Done, Order, carry_out
@@ -23,10 +25,6 @@ from millpond.services.sources.place_listing import Wanted
 from millpond.services.sources.sources import announce
 
 logger = getLogger(__name__)
-
-# Nobody else runs a source for so long after its server was last heard of; it says so every `_RENEW_SECONDS`.
-_HELD = timedelta(seconds=120)
-_RENEW_SECONDS = 30.0
 
 
 def run_due(deps: Deps, now: datetime) -> int:
@@ -42,7 +40,7 @@ def run(deps: Deps, source: Source) -> None:
     """One run of a source that this server has claimed. Never raises: what went wrong is noted at the source."""
     announce(deps, source)
     try:
-        with _held(deps, source) as lost:
+        with held(deps, f"source {source.name}", partial(_renew, source)) as lost:
             done = _bring(deps, source, lost)
     except MillError as error:
         hint = f" {error.hint}" if error.hint else ""
@@ -65,32 +63,12 @@ def _claim_next(deps: Deps) -> Source | None:
         if found is None:
             return None
         with deps.db.write() as tx:
-            if sources.claim(tx, found, new_id(), now=now, until=now + _HELD):
+            if sources.claim(tx, found, new_id(), now=now, until=now + HELD):
                 return sources.get(tx, found)
 
 
-@contextmanager
-def _held(deps: Deps, source: Source) -> Iterator[threading.Event]:
-    """Keeps others from running it for as long as the block lasts; the event is set if somebody does all the same."""
-    lost, over = threading.Event(), threading.Event()
-
-    def renew() -> None:
-        while not over.wait(_RENEW_SECONDS):
-            try:
-                with deps.db.write() as tx:
-                    if not sources.renew(tx, source.id, source.runner or "", deps.clock.now() + _HELD):
-                        lost.set()
-                        return
-            except Exception:  # the edge of a thread: the next time may succeed, before the claim is over
-                logger.exception("source_not_renewed source=%s", source.id)
-
-    thread = threading.Thread(target=renew, name=f"source {source.name}", daemon=True)
-    thread.start()
-    try:
-        yield lost
-    finally:
-        over.set()
-        thread.join()
+def _renew(source: Source, tx: Connection, until: datetime) -> bool:
+    return sources.renew(tx, source.id, source.runner or "", until)
 
 
 def _bring(deps: Deps, source: Source, lost: threading.Event) -> Done:
@@ -127,9 +105,7 @@ def _bring(deps: Deps, source: Source, lost: threading.Event) -> Done:
 
 def _actor(deps: Deps, source: Source, project: Project) -> Actor:
     """Whoever made or resumed the source, with the role they have now."""
-    with deps.db.read() as tx:
-        user = users.get(tx, source.user_id) if source.user_id is not None else None
-        actor = actors.of_user(tx, user) if user is not None and user.disabled_at is None else None
+    actor = actor_of(deps, source.user_id)
     if actor is None:
         raise Forbidden(
             "The user that this source runs as no longer exists or cannot sign in.",
@@ -163,9 +139,16 @@ def _note_failure(deps: Deps, source: Source, problem: str) -> None:
     failures = source.failures + 1
     with deps.db.write() as tx:
         at = _next_at(tx, source, now, failures=failures)
-        sources.finish(
+        is_ours = sources.finish(
             tx, source.id, source.runner or "", ended_at=now, next_at=at, problem=problem[:2000], failures=failures
         )
+        project = projects.get(tx, source.project_id)
+        if is_ours and failures == 1 and project is not None:  # told once, until it has succeeded again
+            notice = of_source(
+                name=source.name, source_id=source.id, project=project.name, project_id=project.id,
+                owner_id=source.user_id, problem=problem, now=now,
+            )  # fmt: skip
+            notices.insert(tx, notice)
 
 
 def _next_at(tx: Connection, source: Source, now: datetime, *, failures: int) -> datetime:

@@ -83,7 +83,7 @@ def create(deps: Deps, actor: Actor, project: Project, asked: NewSource) -> Sour
                 next_at=now,
             )
             sources.insert(tx, source)
-            _audit(tx, deps, actor, project, "source.create", source)
+            _audit(tx, deps, actor, project, "source.create", source, after=_told(source))
             view = view_of(tx, source, now)
     except IntegrityError as error:
         raise NameTaken(f"Source {asked.name!r} already exists.", hint="Choose another name.") from error
@@ -135,7 +135,8 @@ def change(
             values |= {"paused_at": None, "user_id": actor.user_id, "next_at": now, "failures": 0, "problem": None}
         if values:
             sources.change(tx, found.id, **values)
-            _audit(tx, deps, actor, project, "source.change", found)
+            now_is = find(tx, project, found.id)
+            _audit(tx, deps, actor, project, "source.change", found, before=_told(found), after=_told(now_is))
         view = view_of(tx, find(tx, project, found.id), now)
     announce(deps, found)
     return view
@@ -160,7 +161,7 @@ def delete(deps: Deps, actor: Actor, project: Project, name: str) -> None:
     with deps.db.write() as tx:
         found = find(tx, project, name)
         sources.delete(tx, found.id)
-        _audit(tx, deps, actor, project, "source.delete", found)
+        _audit(tx, deps, actor, project, "source.delete", found, before=_told(found))
     announce(deps, found)
 
 
@@ -191,8 +192,17 @@ def _free_name(tx: Connection, project: Project, wanted: str) -> str:
     )
 
 
-def _audit(tx: Connection, deps: Deps, actor: Actor, project: Project, action: str, source: Source) -> None:
+def _told(source: Source) -> dict[str, object]:
+    """Of a source, for the audit log."""
+    told = audit.values_of(source, "path", "branch", "copies", "every_seconds")
+    return {"uri": source.uri.partition("?")[0], "paused": source.paused_at is not None, **told}
+
+
+def _audit(
+    tx: Connection, deps: Deps, actor: Actor, project: Project, action: str, source: Source, *,
+    before: dict[str, object] | None = None, after: dict[str, object] | None = None,
+) -> None:  # fmt: skip
     audit.record(
         tx, now=deps.clock.now(), actor=actor, action=action, subject=source.name, project_id=project.id,
-        details={"uri": source.uri.partition("?")[0]},
+        details={"uri": source.uri.partition("?")[0]}, before=before, after=after,
     )  # fmt: skip

@@ -6,23 +6,31 @@ import type { Project } from "../../api/shapes";
 import { Loaded } from "../../components/Loaded";
 import { PageHeader } from "../../components/PageHeader";
 import { ProjectSelect } from "../../components/ProjectSelect";
+import { Section } from "../../components/Section";
 import { useTopic } from "../../hooks/useLive";
 import { Connections } from "./parts/Connections";
+import { Mirrors } from "./parts/Mirrors";
 import { Sources } from "./parts/Sources";
 
 const route = getRouteApi("/in/sources");
 
-/** What comes into a project's datasets from outside, and through which connections. */
+/** What comes into a project's datasets from outside, what is kept the same elsewhere, and through which connections. */
 export function SourceList() {
   useTopic("sources");
+  useTopic("mirrors");
   const { project, tab = "sources" } = route.useSearch();
   const navigate = route.useNavigate();
   const result = useQuery(projectsQuery);
   return (
     <>
       <PageHeader
-        title="Sources"
-        below={<Text c="dimmed">Import objects from buckets and sites into datasets on a schedule.</Text>}
+        title="Sources and mirrors"
+        below={
+          <Text c="dimmed">
+            Sources import from buckets and web servers into datasets. Mirrors keep buckets and other sites
+            the same as datasets and workspaces.
+          </Text>
+        }
         actions={
           <ProjectSelect
             value={project}
@@ -40,11 +48,22 @@ export function SourceList() {
               keepMounted={false}
             >
               <Tabs.List mb="md">
-                <Tabs.Tab value="sources">Sources</Tabs.Tab>
+                <Tabs.Tab value="sources">In and out</Tabs.Tab>
                 <Tabs.Tab value="connections">Connections</Tabs.Tab>
               </Tabs.List>
               <Tabs.Panel value="sources">
-                <Each projects={shown}>{(one) => <Sources project={one} brief={shown.length > 1} />}</Each>
+                <Each projects={shown}>
+                  {(one) => (
+                    <Stack gap="lg">
+                      <Section title="In: sources" bare>
+                        <Sources project={one} brief={shown.length > 1} />
+                      </Section>
+                      <Section title="Out: mirrors" bare>
+                        <Mirrors project={one} brief={shown.length > 1} />
+                      </Section>
+                    </Stack>
+                  )}
+                </Each>
               </Tabs.Panel>
               <Tabs.Panel value="connections">
                 <Each projects={shown}>

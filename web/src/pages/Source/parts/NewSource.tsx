@@ -6,6 +6,7 @@ import { itemsOf } from "../../../api/paging";
 import { useAddSource } from "../../../api/sources";
 import { ErrorNotice } from "../../../components/ErrorNotice";
 import { sourceCommand } from "./commands";
+import { EVERY } from "./every";
 import { type PlaceDraft, PlaceFields } from "./PlaceFields";
 import { SameOnCommandLine } from "./SameOnCommandLine";
 
@@ -16,13 +17,6 @@ interface Draft extends PlaceDraft {
   every: string;
 }
 
-const EVERY = [
-  { value: "900", label: "15 minutes" },
-  { value: "3600", label: "hour" },
-  { value: "21600", label: "6 hours" },
-  { value: "86400", label: "day" },
-  { value: "604800", label: "week" },
-];
 const HOW = [
   { value: "no", label: "Register where they lie" },
   { value: "yes", label: "Copy into the lake" },
