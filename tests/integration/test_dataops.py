@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,9 @@ import pytest
 
 from millpond.cli.main import main
 from millpond.dataops import k8s, traditional
-from millpond.dataops.verbs import KUBERNETES, TRADITIONAL
+from millpond.dataops.old_names import KUBERNETES_NAMES, TRADITIONAL_NAMES, snake_case
+from millpond.dataops.verbs_kubernetes import KUBERNETES
+from millpond.dataops.verbs_traditional import TRADITIONAL
 from millpond.testing.up import MillUp
 
 
@@ -87,6 +91,10 @@ def test_its_commands_are_typed_as_they_are(names: str, capsys: pytest.CaptureFi
     assert typed("create", "snapshot", "-v", f"{names}g", "-n", "daily", "--retention=2d")
     assert [row["Snapshot Name"][:5] for row in typed("list", "snapshots", f"--volume={names}g")] == ["daily"]
     assert typed("k8s", "clone", "volume", f"--new-pvc-name={names}h", f"--source-pvc-name={names}g")
+    assert typed("clone", "vol", "-n", f"{names}i", f"-v{names}g", "-u", "1000", "-g", "1000", "-x", "-j", "/a")
+    assert typed(
+        "delete", "snap", "-v", f"{names}g", "-n", typed("list", "snaps", "-v", f"{names}g")[0]["Snapshot Name"]
+    )
     assert "has no option --colour" in typed("create", "volume", "--colour=red", code=2)
     assert "mill cache add" in typed("create", "flexcache", code=2)
     assert "no command `boil volume`" in typed("boil", "volume", code=2)
@@ -96,4 +104,51 @@ def test_its_commands_are_typed_as_they_are(names: str, capsys: pytest.CaptureFi
 def test_every_verb_is_there_or_says_why_not(verbs: Any, module: Any) -> None:
     for verb in verbs:
         assert (verb.here is None) == bool(verb.refused), verb.command
-        assert verb.here is None or callable(getattr(module, verb.function)), verb.command
+        assert not verb.function or callable(getattr(module, verb.function)), verb.command
+        assert len({one.short for one in verb.options if one.short}) == len([one for one in verb.options if one.short])
+        if verb.refused and verb.function:
+            with pytest.raises(module.NotSupported, match=re.escape(verb.refused)):
+                getattr(module, verb.function)("anything", namespace="default")
+
+
+@pytest.mark.parametrize(
+    ("names", "module"), [(TRADITIONAL_NAMES, traditional), (KUBERNETES_NAMES, k8s)], ids=["traditional", "kubernetes"]
+)
+def test_functions_have_their_old_names_too(names: dict[str, str], module: Any) -> None:
+    for name, arguments in names.items():
+        today = inspect.signature(getattr(module, snake_case(name)))
+        refused = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in today.parameters.values())
+        assert refused or {snake_case(one) for one in arguments.split()} <= set(today.parameters), name
+    with pytest.raises(AttributeError, match="has no 'boilVolume'"):
+        module.boilVolume  # noqa: B018
+    with pytest.raises(TypeError, match="several values"):
+        module.createVolume("a", "10MB", volumeSize="20MB")
+
+
+def test_an_older_notebook_runs(names: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = f"{names}TaxiData"
+    traditional.createVolume(name, "100MB", mountpoint=str(tmp_path / "taxi"), printOutput=True)
+    assert f"Volume {name} is workspace {name.lower()}." in capsys.readouterr().out
+    (tmp_path / "taxi" / "a").write_text("one")
+    traditional.createSnapshot(volumeName=name, snapshotName="snap1", printOutput=True)
+    traditional.cloneVolume(newVolumeName=f"{name}Copy", sourceVolumeName=name, sourceSnapshotName="snap1")
+    assert (tree_of(f"{name}Copy".lower()) / "a").read_text() == "one"
+    k8s.createVolumeSnapshot(pvcName=name.lower(), snapshotName=f"{names}snap", namespace="default", printOutput=True)
+    assert f"{names}snap" in [row["VolumeSnapshot Name"] for row in k8s.listVolumeSnapshots(name.lower())]
+
+
+def test_jupyterlab_workspaces_are_workspaces_with_a_session(names: str) -> None:
+    name = f"{names}lab"
+    # No container runs here, so none of this image: the workspace is there, and the toolkit's exception says the rest.
+    with pytest.raises(k8s.ServiceUnavailableError, match=f"Workspace {name} is there, but JupyterLab is not"):
+        k8s.create_jupyter_lab(name, "50Mi", workspace_image="jupyter/base", request_cpu="0.5", request_memory="64Mi")
+    (tree_of(name) / "a").write_text("one")
+    (row,) = [row for row in k8s.list_jupyter_labs() if row["Workspace Name"] == name]
+    assert (row["Status"], row["Access URL"], row["Clone"]) == ("Stopped", "", "No")
+    k8s.create_jupyter_lab_snapshot(name, f"{names}before")
+    (tree_of(name) / "a").write_text("two")
+    k8s.restore_jupyter_lab_snapshot(f"{names}before")
+    assert (tree_of(name) / "a").read_text() == "one"
+    assert f"{names}before" in [row["VolumeSnapshot Name"] for row in k8s.list_jupyter_lab_snapshots(name)]
+    k8s.delete_jupyter_lab(name)
+    assert name not in [row["Workspace Name"] for row in k8s.list_jupyter_labs()]

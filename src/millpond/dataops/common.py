@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from millpond.client.workspace import Workspace
 from millpond.dataops.errors import InvalidSnapshotParameterError, MountOperationError, NotSupported
-from millpond.dataops.verbs import KUBERNETES, TRADITIONAL
+from millpond.dataops.old_names import find_old
+from millpond.dataops.verbs import Verb
+from millpond.errors import NotFound
 from millpond.model.quantity import format_bytes
 from millpond.wire.workspace_views import Workspace as WorkspaceInfo
 from millpond.wire.workspace_views import WorkspaceSnapshot
@@ -35,6 +37,24 @@ def tell_ignored(is_asked: bool, given: Mapping[str, Any]) -> None:
 def project_of(namespace: str | None) -> str | None:
     """A namespace of the toolkit is a project; `default` is the one that is used here."""
     return None if namespace in (None, "", "default") else namespace
+
+
+def create_on(name: str, size: str, storage: str | None, project: str | None) -> Workspace:
+    """On the volume that is called so; where there is none, as a claim of this class of a Kubernetes cluster."""
+    try:
+        return Workspace.create(name, size, volume=storage, project=project)
+    except NotFound:
+        if storage is None:
+            raise
+        return Workspace.create(name, size, storage_class=storage, project=project)
+
+
+def workspace_name(volume: str, *, print_output: bool = False) -> str:
+    """The workspace of a volume: its name has no capital letters, that of an ONTAP volume may."""
+    name = volume.lower()
+    if name != volume:
+        say(print_output, f"Volume {volume} is workspace {name}.")
+    return name
 
 
 def snapshot_name(now: datetime | None = None) -> str:
@@ -113,8 +133,21 @@ def print_table(rows: Sequence[Mapping[str, Any]], *, print_output: bool) -> Non
         sys.stdout.write(f"{line.rstrip()}\n")
 
 
-def refuse(function: str, *, kubernetes: bool = False) -> NotSupported:
-    """Why a verb is not offered, and what takes its place."""
-    verbs = KUBERNETES if kubernetes else TRADITIONAL
-    sentence = next(verb.refused for verb in verbs if verb.function == function)
-    return NotSupported(f"{function} is not available. {sentence}")
+def find_function(
+    name: str, functions: Mapping[str, Any], *, old: Mapping[str, str], verbs: Sequence[Verb]
+) -> Callable[..., Any]:
+    """What a module of the toolkit has besides its functions: their old names, and those that are refused, which say so
+    when they are called. AttributeError for anything else."""
+    if (renamed := find_old(name, old, functions)) is not None:
+        return renamed
+    for verb in verbs:
+        if verb.refused and verb.function == name:
+            return _refusing(verb)
+    raise AttributeError(f"the toolkit has no {name!r}")
+
+
+def _refusing(verb: Verb) -> Callable[..., Any]:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise NotSupported(f"{verb.function} is not available. {verb.refused}")
+
+    return refuse

@@ -18,6 +18,16 @@ from millpond.dataops.errors import (
     ServiceUnavailableError,
     told_as,
 )
+from millpond.dataops.jupyter import (
+    Lab,
+    clone_jupyter_lab,
+    create_jupyter_lab,
+    delete_jupyter_lab,
+    list_jupyter_labs,
+    restore_jupyter_lab,
+)
+from millpond.dataops.old_names import KUBERNETES_NAMES
+from millpond.dataops.verbs_kubernetes import KUBERNETES
 
 __all__ = [
     "APIConnectionError",
@@ -26,14 +36,20 @@ __all__ = [
     "InvalidVolumeParameterError",
     "NotSupported",
     "ServiceUnavailableError",
+    "clone_jupyter_lab",
     "clone_volume",
-    "create_flexcache",
+    "create_jupyter_lab",
+    "create_jupyter_lab_snapshot",
     "create_volume",
     "create_volume_snapshot",
+    "delete_jupyter_lab",
     "delete_volume",
     "delete_volume_snapshot",
+    "list_jupyter_lab_snapshots",
+    "list_jupyter_labs",
     "list_volume_snapshots",
     "list_volumes",
+    "restore_jupyter_lab_snapshot",
     "restore_volume_snapshot",
 ]
 
@@ -45,13 +61,13 @@ def create_volume(
     print_output: bool = False, pvc_labels: dict[str, str] | None = None, source_snapshot: str | None = None,
     source_pvc: str | None = None,
 ) -> None:  # fmt: skip
-    """A workspace of this size on the volume `storage_class`; with a source, a clone of it."""
+    """A workspace of this size on the volume `storage_class`, or a claim of that class; with a source, a clone."""
     if source_snapshot or source_pvc:
         clone_volume(pvc_name, source_pvc or "", source_snapshot, namespace=namespace, print_output=print_output)
         return
     common.say(print_output, f"Creating volume {pvc_name}.")
     with told_as(InvalidVolumeParameterError):
-        Workspace.create(pvc_name, volume_size, volume=storage_class, project=common.project_of(namespace))
+        common.create_on(pvc_name, volume_size, storage_class, common.project_of(namespace))
     common.say(print_output, f"Volume {pvc_name} created.")
 
 
@@ -155,5 +171,30 @@ def delete_volume_snapshot(snapshot_name: str, namespace: str = "default", print
     common.say(print_output, f"Snapshot {snapshot_name} of volume {workspace.name} deleted.")
 
 
-def create_flexcache(*arguments: Any, **named: Any) -> None:
-    raise common.refuse("create_flexcache", kubernetes=True)
+def create_jupyter_lab_snapshot(
+    workspace_name: str, snapshot_name: str | None = None, volume_snapshot_class: str = _CLASS,
+    namespace: str = "default", print_output: bool = False,
+) -> None:  # fmt: skip
+    """A snapshot of a workspace, while JupyterLab goes on in it."""
+    create_volume_snapshot(
+        workspace_name, snapshot_name, volume_snapshot_class, namespace=namespace, print_output=print_output
+    )
+
+
+def list_jupyter_lab_snapshots(
+    workspace_name: str | None = None, namespace: str = "default", print_output: bool = False
+) -> list[dict[str, Any]]:
+    return list_volume_snapshots(workspace_name, namespace=namespace, print_output=print_output)
+
+
+def restore_jupyter_lab_snapshot(snapshot_name: str, namespace: str = "default", print_output: bool = False) -> None:
+    """End JupyterLab, put the snapshot in the place of what is there, and open it again."""
+    with told_as(InvalidSnapshotParameterError):
+        workspace, _ = common.find_snapshot(snapshot_name, common.project_of(namespace))
+        restore_jupyter_lab(Lab(namespace), workspace, snapshot_name)
+    common.say(print_output, f"Snapshot {snapshot_name} restored in workspace {workspace.name}.")
+
+
+def __getattr__(name: str) -> Any:
+    """Functions by the names that they had before, and those that are refused."""
+    return common.find_function(name, globals(), old=KUBERNETES_NAMES, verbs=KUBERNETES)

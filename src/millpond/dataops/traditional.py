@@ -19,6 +19,21 @@ from millpond.dataops.errors import (
     SnapMirrorSyncOperationError,
     told_as,
 )
+from millpond.dataops.mirrors import (
+    create_snap_mirror_relationship,
+    list_cloud_sync_relationships,
+    list_snap_mirror_relationships,
+    sync_cloud_sync_relationship,
+    sync_snap_mirror_relationship,
+)
+from millpond.dataops.old_names import TRADITIONAL_NAMES
+from millpond.dataops.s3 import (
+    pull_bucket_from_s3,
+    pull_object_from_s3,
+    push_directory_to_s3,
+    push_file_to_s3,
+)
+from millpond.dataops.verbs_traditional import TRADITIONAL
 from millpond.model.quantity import format_bytes
 from millpond.wire.workspace_views import Workspace as WorkspaceInfo
 
@@ -34,17 +49,24 @@ __all__ = [
     "NotSupported",
     "SnapMirrorSyncOperationError",
     "clone_volume",
-    "create_flexcache",
+    "create_snap_mirror_relationship",
     "create_snapshot",
     "create_volume",
     "delete_snapshot",
     "delete_volume",
     "get_volume",
+    "list_cloud_sync_relationships",
+    "list_snap_mirror_relationships",
     "list_snapshots",
     "list_volumes",
     "mount_volume",
-    "prepopulate_flex_cache",
+    "pull_bucket_from_s3",
+    "pull_object_from_s3",
+    "push_directory_to_s3",
+    "push_file_to_s3",
     "restore_snapshot",
+    "sync_cloud_sync_relationship",
+    "sync_snap_mirror_relationship",
     "unmount_volume",
 ]
 
@@ -67,7 +89,7 @@ def create_volume(
     common.tell_ignored(print_output, ignored)
     common.say(print_output, f"Creating volume {volume_name}.")
     with told_as(InvalidVolumeParameterError):
-        made = Workspace.create(volume_name, volume_size)
+        made = Workspace.create(common.workspace_name(volume_name, print_output=print_output), volume_size)
     common.say(print_output, f"Volume {volume_name} created.")
     common.mount(made, mountpoint, print_output=print_output)
 
@@ -92,11 +114,10 @@ def clone_volume(
     common.tell_ignored(print_output, ignored)
     common.say(print_output, f"Cloning volume {source_volume_name} to {new_volume_name}.")
     with told_as(InvalidVolumeParameterError):
-        source = Workspace(source_volume_name)
-        exists = any(one.name == new_volume_name for one in Workspace.list())
-        made = source.clone(
-            new_volume_name, snapshot=source_snapshot_name, read_only=readonly, refresh=refresh and exists
-        )
+        source = Workspace(common.workspace_name(source_volume_name))
+        name = common.workspace_name(new_volume_name, print_output=print_output)
+        exists = any(one.name == name for one in Workspace.list())
+        made = source.clone(name, snapshot=source_snapshot_name, read_only=readonly, refresh=refresh and exists)
     common.say(print_output, f"Volume {new_volume_name} cloned.")
     common.mount(made, mountpoint, print_output=print_output)
 
@@ -110,10 +131,9 @@ def delete_volume(
         print_output, {"cluster_name": cluster_name, "svm_name": svm_name, "delete_mirror": delete_mirror}
     )
     with told_as(InvalidVolumeParameterError):
-        Workspace(volume_name).remove()
-    common.say(
-        print_output, f"Volume {volume_name} moved to the bin. Restore it: mill workspace undelete {volume_name}"
-    )
+        name = common.workspace_name(volume_name)
+        Workspace(name).remove()
+    common.say(print_output, f"Volume {volume_name} moved to the bin. Restore it: mill workspace undelete {name}")
 
 
 def list_volumes(
@@ -130,7 +150,7 @@ def list_volumes(
 
 def get_volume(volume_name: str, print_output: bool = False) -> dict[str, Any]:
     with told_as(InvalidVolumeParameterError):
-        row = _row(Workspace(volume_name).info, space=True, mounts=False)
+        row = _row(Workspace(common.workspace_name(volume_name)).info, space=True, mounts=False)
     common.print_table([row], print_output=print_output)
     return row
 
@@ -144,7 +164,7 @@ def mount_volume(
         print_output, {"mount_options": mount_options, "lif_name": lif_name, "readonly": readonly, "svm_name": svm_name}
     )
     with told_as(InvalidVolumeParameterError):
-        found = Workspace(volume_name)
+        found = Workspace(common.workspace_name(volume_name))
     common.mount(found, mountpoint, print_output=print_output)
 
 
@@ -161,7 +181,7 @@ def create_snapshot(
     common.tell_ignored(print_output, {"cluster_name": cluster_name, "svm_name": svm_name})
     keep = f"{retention_count}{'d' if retention_days else ''}" if retention_count else None
     with told_as(InvalidSnapshotParameterError):
-        taken = Workspace(volume_name).snapshot(
+        taken = Workspace(common.workspace_name(volume_name)).snapshot(
             snapshot_name or snapmirror_label or (None if keep else common.snapshot_name()), keep=keep
         )
     common.say(print_output, f"Snapshot {taken.name} of volume {volume_name} created.")
@@ -171,7 +191,7 @@ def list_snapshots(
     volume_name: str, cluster_name: str | None = None, svm_name: str | None = None, print_output: bool = False
 ) -> list[dict[str, Any]]:
     with told_as(InvalidSnapshotParameterError):
-        found = Workspace(volume_name).snapshots()
+        found = Workspace(common.workspace_name(volume_name)).snapshots()
     rows = [{"Snapshot Name": one.name, "Create Time": (one.taken_at or one.created_at).isoformat()} for one in found]
     common.print_table(rows, print_output=print_output)
     return rows
@@ -183,7 +203,7 @@ def restore_snapshot(
 ) -> None:  # fmt: skip
     """Put a snapshot in the place of what is there, which is kept as a snapshot first."""
     with told_as(InvalidSnapshotParameterError):
-        Workspace(volume_name).restore(snapshot_name)
+        Workspace(common.workspace_name(volume_name)).restore(snapshot_name)
     common.say(print_output, f"Snapshot {snapshot_name} restored on volume {volume_name}.")
 
 
@@ -192,16 +212,13 @@ def delete_snapshot(
     skip_owned: bool = False, print_output: bool = False,
 ) -> None:  # fmt: skip
     with told_as(InvalidSnapshotParameterError):
-        Workspace(volume_name).delete_snapshot(snapshot_name)
+        Workspace(common.workspace_name(volume_name)).delete_snapshot(snapshot_name)
     common.say(print_output, f"Snapshot {snapshot_name} of volume {volume_name} deleted.")
 
 
-def create_flexcache(*arguments: Any, **named: Any) -> None:
-    raise common.refuse("create_flexcache")
-
-
-def prepopulate_flex_cache(*arguments: Any, **named: Any) -> None:
-    raise common.refuse("prepopulate_flex_cache")
+def __getattr__(name: str) -> Any:
+    """Functions by the names that they had before, and those that are refused."""
+    return common.find_function(name, globals(), old=TRADITIONAL_NAMES, verbs=TRADITIONAL)
 
 
 def _row(info: WorkspaceInfo, *, space: bool, mounts: bool) -> dict[str, Any]:
