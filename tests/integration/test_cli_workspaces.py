@@ -78,6 +78,9 @@ def test_a_day_with_a_workspace(server: RunningServer, disk: WorkspaceDisk, mill
         (tree / "b.txt").write_text("two")
         changed = mill("workspace", "diff", "notes@before")
         assert [one["path"] for one in changed["items"]] == ["b.txt"]
+        assert [one["name"] for one in mill("workspace", "snapshots", "notes")["items"]] == ["before"], (
+            "nothing is left"
+        )
         assert mill("workspace", "wait", "notes@before")["state"] == "kept"
         mill("workspace", "restore", "notes@before", code=2)
         assert (tree / "b.txt").exists(), "not without being asked"
@@ -128,6 +131,7 @@ def test_a_script(disk: WorkspaceDisk) -> None:
         assert taken.state.value == "kept"
         (tree / "a.txt").write_text("two")
         assert [one.path for one in notes.diff("first").items] == ["a.txt"]
+        assert [one.name for one in notes.snapshots()] == ["first"], "nothing is left of the comparison"
         plan = notes.plan_clone("other", snapshot="first")
         assert plan.how.value == "copy"
         other = notes.clone("other", snapshot="first")

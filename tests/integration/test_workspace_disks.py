@@ -366,6 +366,23 @@ def test_an_overlay_is_mounted_again_and_lets_nobody_in_before(tmp_path: Path) -
         site.tools.nursery.close()
 
 
+def test_a_layer_is_cloned_as_a_layer_or_as_a_plain_tree(tmp_path: Path) -> None:
+    with loop_disk("ext4", tmp_path) as place:
+        site = make_site(place, uid=ACCOUNT)
+        site.create("w1", site.commit(), "overlay")
+        site.as_account("w1", change)
+        site.snapshot("w1", 1)
+        origins = {"live": of_workspace(site.folder("w1")), "frozen": of_snapshot(site.folder("w1"), 1)}
+        for name, origin in origins.items():
+            for how in ("overlay", "copy"):
+                made = site.create(f"{name}-{how}", origin, how)
+                assert (made.how, made.reason) == (how, "")
+                assert site.read(f"{name}-{how}") == CHANGED
+        assert remove_workspace(site.folder("w1"), site.tools.nursery)
+        assert site.read("live-copy") == CHANGED
+        site.tools.nursery.close()
+
+
 def test_many_files_by_several_processes(tmp_path: Path) -> None:
     site = make_site(tmp_path, uid=None)
     commit = site.volume.commit(PLACE)

@@ -15,8 +15,6 @@ from typing import Any
 import pytest
 
 from millpond.client.http import Api
-from millpond.client.opening import OPENED, OpenWith, open_workspace, password_of, wait_until_open
-from millpond.model.job import JobState
 from millpond.testing.up import MillUp
 from millpond.testing.waiting import wait_until
 from tests.integration.cli import Mill
@@ -99,7 +97,26 @@ def test_what_a_job_cannot_have(mill: Mill) -> None:
     twice = fails(mill, "submit", "--no-code", "-w", "wj-some:/x", "-w", "wj-some:/x", "--", "true")
     assert "the same path" in twice
     absent = fails(mill, "submit", "--no-code", "--pvc", "gold:1GB:/x", "--", "true")
-    assert "No volume or tier 'gold'" in absent
+    assert "No volume, tier or storage class 'gold'" in absent
+
+
+@pytest.mark.long
+def test_a_job_that_writes_more_than_the_size_is_stopped(mill: Mill) -> None:
+    """Where the file system keeps no quota, as where tests run."""
+    mill.ok("workspace", "create", "wj-small", "--size", "1MB", "--json")
+    mill.ok("workspace", "snapshot", "wj-small", "empty", "--json")
+    script = 'head -c 3000000 /dev/zero > "$MILL_WORKSPACE_WJ_SMALL/big"; sleep 600'
+    ended = mill("submit", "wj-large", "--no-code", "--wait", "--json", "-w", "wj-small:/x", "--", "sh", "-c", script)
+    told = mill.ok("get", "wj-large", "--json").json
+    assert (ended.code, told["state"]) == (100, "failed")
+    assert told["problem"].startswith(
+        "Stopped: workspace wj-small holds 3.0 MB, more than its size of 1.0 MB. Resize it"
+    )
+    assert "mill workspace resize wj-small SIZE" in mill.ok("why", "wj-small").out
+    job = mill.ok("submit", "--no-code", "-w", "wj-small:/x", "--json", "--", "true").json["id"]
+    wait_until(lambda: "more than its size" in mill.ok("why", job).out, what="the next job to say why it waits")
+    mill.ok("workspace", "restore", "wj-small@empty", "--yes", "--json")
+    assert mill("wait", job).code == 0, "it runs once there is room"
 
 
 def test_a_claim_makes_a_workspace_for_a_job(mill: Mill) -> None:
@@ -108,26 +125,6 @@ def test_a_claim_makes_a_workspace_for_a_job(mill: Mill) -> None:
     assert ended["state"] == "succeeded", ended
     names = [one["name"] for one in mill.ok("workspace", "list", "--json").json["items"]]
     assert [name for name in names if name.startswith("wj-claims-")]
-
-
-def test_opening_it_finds_the_running_one(mill: Mill, api: Api) -> None:
-    mill.ok("workspace", "create", "wj-open", "--size", "10MB", "--json")
-    job, is_new = open_workspace(api, "default", "wj-open", OpenWith("shell"))
-    assert is_new and job.spec.tags[OPENED] == "shell"
-    try:
-        job = wait_until_open(api, "default", job)
-        assert job.state is JobState.RUNNING
-        again, is_new = open_workspace(api, "default", "wj-open", OpenWith("shell"))
-        assert (again.id, is_new) == (job.id, False)
-        assert len(password_of(api, "default", job)) == 48
-        said = mill.ok("exec", job.id, "--", "sh", "-c", 'echo hello > "$HOME/from-shell"; pwd')
-        assert said.code == 0
-        shown = mill.ok("workspace", "show", "wj-open", "--json").json
-        assert Path(shown["path"], "from-shell").read_text() == "hello\n", "its home is the workspace"
-        told = mill.ok("workspace", "open", "wj-open", "--shell", "--json").json
-        assert told["job"] == job.id
-    finally:
-        mill.ok("stop", job.id)
 
 
 def test_a_repository_is_cloned_into_it(mill: Mill, tmp_path: Path) -> None:

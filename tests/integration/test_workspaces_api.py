@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from millpond.db import agents
 from millpond.model.agent import Agent
 from millpond.model.people import Role
 from millpond.services.workspaces import changes, schedules
@@ -193,6 +194,25 @@ def test_room_is_made_by_evicting_what_is_idle(
     assert show(ada)["state"] == "ready"
 
 
+def test_why_names_the_agent_that_is_away(
+    server: RunningServer, ada: httpx.Client, agent: Agent, disk: WorkspaceDisk, clock: FakeClock
+) -> None:
+    def why() -> str:
+        return " ".join(ada.get(f"{ALL}/w/why").json()["reasons"])
+
+    with server.deps.db.write() as tx:
+        agents.seen(tx, agent.id, version="1", instance="one", peer=None, now=clock.now())
+    create(ada)
+    assert "is away" not in why()
+    clock.advance(2 * 3600)
+    waits = (
+        f"waits for the agent of compute {agent.compute}, which works on volume nfs: it is away and was last heard of"
+    )
+    assert f"{waits} 2 h ago" in why()
+    disk.carry_out()
+    assert "is away" not in why(), "it has nothing to wait for any more"
+
+
 def test_private_unless_shared(server: RunningServer, ada: httpx.Client, disk: WorkspaceDisk) -> None:
     bea = server.user("bea", roles={"default": Role.MEMBER})
     viewer = server.user("vic", roles={"default": Role.VIEWER})
@@ -314,6 +334,23 @@ def test_resizing(server: RunningServer, ada: httpx.Client, disk: WorkspaceDisk)
     assert ada.patch(f"{ALL}/w", json={"size_bytes": 20 * GB}).json()["code"] == "does_not_fit"
     assert server.admin.get("/volumes/nfs").json()["used_bytes"] == 2 * GB
     assert ada.patch(f"{ALL}/w", json={}).status_code == 400
+
+
+def test_a_snapshot_larger_than_the_size_is_not_restored(ada: httpx.Client, disk: WorkspaceDisk) -> None:
+    made = create(ada)
+    disk.carry_out()
+    file = disk.tree(made["id"]) / "a.bin"
+    file.write_bytes(b"a" * 3_000_000)
+    take(ada, name="large")
+    disk.carry_out()
+    file.unlink()
+    ada.patch(f"{ALL}/w", json={"size_bytes": 2 * GB})
+    disk.carry_out()
+    assert ada.patch(f"{ALL}/w", json={"size_bytes": 2_000_000}).status_code == 200
+    disk.carry_out()
+    refused = ada.post(f"{ALL}/w/restore", json={"snapshot": "large"})
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid"), refused.text
+    assert refused.json()["hint"] == "Resize it first: mill workspace resize w 3MB"
 
 
 def test_neither_volume_nor_project_goes_with_a_workspace(

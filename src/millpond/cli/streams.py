@@ -90,7 +90,7 @@ def _run(mill: Session, place: tuple[str, int], arguments: list[str], *, on_term
 
 def _talk(stream: Stream) -> int:
     """Pass input and output on; return the exit status."""
-    threading.Thread(target=_send_input, args=(stream,), daemon=True).start()
+    threading.Thread(target=send_input, args=(stream,), daemon=True).start()
     outputs = {STDOUT: sys.stdout.buffer, STDERR: sys.stderr.buffer}
     for message in stream.messages():
         if isinstance(message, dict):
@@ -102,7 +102,7 @@ def _talk(stream: Stream) -> int:
     raise Unavailable("The connection to the job was lost before the command ended.")
 
 
-def _send_input(stream: Stream) -> None:
+def send_input(stream: Stream) -> None:
     """Send stdin, and its end."""
     with suppress(Unavailable, OSError, ValueError):
         descriptor = sys.stdin.fileno()

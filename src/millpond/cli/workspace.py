@@ -1,4 +1,4 @@
-"""`mill workspace`: writable trees next to the compute. Snapshots are in `workspace_snapshots`, `open` in its own."""
+"""`mill workspace`: writable trees next to the compute. What people wait for has modules of its own."""
 
 from __future__ import annotations
 
@@ -8,93 +8,26 @@ from typing import Annotated
 
 import typer
 
-from millpond.cli import workspace_open, workspace_snapshots
+from millpond.cli import workspace_classes, workspace_create, workspace_diff, workspace_open, workspace_snapshots
 from millpond.cli.command import command
 from millpond.cli.output import Column
 from millpond.cli.session import Session
 from millpond.cli.values import Bytes
-from millpond.cli.workspace_arguments import NoWait, WorkspaceName, say_plan, show_workspace, watch
+from millpond.cli.workspace_arguments import WorkspaceName, show_workspace, watch
 from millpond.client import workspaces as calls
 from millpond.errors import BadRequest
 from millpond.model.quantity import parse_bytes
-from millpond.model.workspace import Begins, WorkspaceState, split_workspace
-from millpond.wire.workspace_views import Workspace, WorkspaceCreate
+from millpond.model.workspace import Begins, split_workspace
+from millpond.wire.workspace_views import Workspace
 
 app = typer.Typer()
+app.registered_commands += workspace_create.app.registered_commands
 app.registered_commands += workspace_snapshots.app.registered_commands
+app.registered_commands += workspace_diff.app.registered_commands
+app.registered_commands += workspace_classes.app.registered_commands
 app.registered_commands += workspace_open.app.registered_commands
 
 _EMPTY = "No workspaces yet. Create one: mill workspace create NAME --size 20GB"
-
-Size = Annotated[str | None, typer.Option(metavar="SIZE", help="What it may hold, like 20GB; reserved at once.")]
-Volume = Annotated[str | None, typer.Option(metavar="NAME", help="Volume to put it on (default: the best one).")]
-Near = Annotated[str | None, typer.Option(metavar="COMPUTE|SITE", help="Choose a volume that is near this.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show where, how and how long. Create nothing.")]
-
-
-@command(app, "create")
-def create(
-    mill: Session,
-    name: WorkspaceName,
-    size: Size = None,
-    dataset: Annotated[
-        str | None, typer.Option("--from", metavar="DATASET[@REF]", help="Begin with the files of a commit.")
-    ] = None,
-    volume: Volume = None,
-    near: Near = None,
-    tier: Annotated[str | None, typer.Option(metavar="TIER", help="Choose a volume of this tier.")] = None,
-    git: Annotated[
-        str | None, typer.Option(metavar="URL[@REF]", help="Clone a Git repository into it, by a job.")
-    ] = None,
-    share: Annotated[bool, typer.Option("--share", help="Let members of the project use it.")] = False,
-    dry_run: DryRun = False,
-    no_wait: NoWait = False,
-) -> None:
-    """Create a workspace: a writable tree on a volume next to the compute.
-
-    Example: mill workspace create notes --size 20GB --from xray@main
-    """
-    if size is None:
-        raise BadRequest("No size given.", hint="Add --size, like --size 20GB.")
-    url, ref = _repository(git)
-    request = WorkspaceCreate(
-        name=name, size_bytes=parse_bytes(size), dataset=dataset, volume=volume, near=near, tier=tier, shared=share,
-        git=url, git_ref=ref,
-    )  # fmt: skip
-    _create(mill, request, dry_run=dry_run, wait=not no_wait)
-
-
-@command(app, "clone")
-def clone(
-    mill: Session,
-    source: Annotated[str, typer.Argument(metavar="WORKSPACE[@SNAPSHOT]", help="What to clone; daily* is the newest.")],
-    name: Annotated[str, typer.Argument(help="Name of the clone.")],
-    size: Size = None,
-    volume: Volume = None,
-    near: Near = None,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Nobody writes to the clone.")] = False,
-    refresh: Annotated[
-        bool, typer.Option("--refresh", help="Replace the content of an existing clone, after a snapshot of it.")
-    ] = False,
-    dry_run: DryRun = False,
-    no_wait: NoWait = False,
-) -> None:
-    """Clone a workspace or a snapshot of it, at once where the file system can.
-
-    Example: mill workspace clone notes@before experiment-2
-    """
-    split_workspace(source)
-    if refresh:
-        calls.refresh_workspace(mill.api, mill.project, name, source)
-        found = _waited(mill, name, wait=not no_wait)
-        mill.out.note(f"Workspace {name} {'has' if not no_wait else 'gets'} the content of {source}.")
-        show_workspace(mill, found)
-        return
-    request = WorkspaceCreate(
-        name=name, clone=source, size_bytes=None if size is None else parse_bytes(size), volume=volume, near=near,
-        read_only=read_only,
-    )  # fmt: skip
-    _create(mill, request, dry_run=dry_run, wait=not no_wait)
 
 
 @command(app, "list")
@@ -130,12 +63,16 @@ def list_all(
             ("FROM", lambda w: w.source.written if w.source.kind is not Begins.EMPTY else None),
             ("JOBS", lambda w: [job.name for job in w.jobs]),
         ]
-    columns += [("VOLUME", lambda w: w.volume), ("SITE", lambda w: w.site)]
+    columns += [
+        ("VOLUME", lambda w: w.volume),
+        ("CLASS", lambda w: w.storage_class or None),
+        ("SITE", lambda w: w.site),
+    ]
     if deleted:
         columns += [("DELETED", lambda w: w.deleted_at), ("BY", lambda w: w.deleted_by)]
     found = calls.list_workspaces(mill.api, None if everywhere else mill.project, deleted=deleted, at_most=limit)
     empty = "No workspaces in the bin." if deleted else _EMPTY
-    mill.out.items(found, columns, empty=empty, drop=["SITE", "FROM", "OWNER"])
+    mill.out.items(found, columns, empty=empty, drop=["SITE", "CLASS", "FROM", "OWNER"])
 
 
 @command(app, "show")
@@ -158,7 +95,7 @@ def wait(
     """
     name, snapshot = split_workspace(workspace)
     if snapshot is None:
-        show_workspace(mill, _waited(mill, name, wait=True))
+        show_workspace(mill, watch.until_ready(mill, name))
         return
     workspace_snapshots.show_snapshot(mill, calls.wait_for_snapshot(mill.api, mill.project, name, snapshot))
 
@@ -178,6 +115,11 @@ def mount(
     Example: mill workspace mount notes ~/notes
     """
     found = calls.get_workspace(mill.api, mill.project, workspace)
+    if found.storage_class:
+        raise BadRequest(
+            f"Workspace {found.name!r} is a claim of a Kubernetes cluster, which pods alone mount.",
+            hint=f"Use it in a job: mill workspace open {found.name}",
+        )
     path = Path(found.path)
     if not os.path.lexists(path):
         raise BadRequest(
@@ -265,24 +207,6 @@ def undelete(mill: Session, workspace: WorkspaceName) -> None:
     show_workspace(mill, found)
 
 
-def _create(mill: Session, request: WorkspaceCreate, *, dry_run: bool, wait: bool) -> None:
-    if dry_run:
-        say_plan(mill, calls.plan_workspace(mill.api, mill.project, request))
-        return
-    made = calls.create_workspace(mill.api, mill.project, request)
-    watch.begin(mill, made)
-    found = _waited(mill, made.name, wait=wait)
-    if found.state is WorkspaceState.READY:
-        mill.out.note(f"Workspace {found.name} is ready. Use it: mill workspace open {found.name}")
-    show_workspace(mill, found)
-
-
-def _waited(mill: Session, name: str, *, wait: bool) -> Workspace:
-    if not wait:
-        return calls.get_workspace(mill.api, mill.project, name)
-    return watch.until_ready(mill, name)
-
-
 def _link(directory: Path, path: Path) -> None:
     """A symbolic link. BadRequest for what is there already and is not this link."""
     target = directory.expanduser()
@@ -294,12 +218,3 @@ def _link(directory: Path, path: Path) -> None:
         target.symlink_to(path)
     except OSError as error:
         raise BadRequest(f"Cannot link {directory}: {error.strerror}.") from error
-
-
-def _repository(text: str | None) -> tuple[str, str]:
-    """URL and ref of `URL[@REF]`; an @ before the last slash belongs to the URL."""
-    if text is None:
-        return "", ""
-    head, slash, last = text.rpartition("/")
-    name, _, ref = last.partition("@")
-    return f"{head}{slash}{name}", ref

@@ -10,6 +10,7 @@ from millpond.cli.progress import Meter
 from millpond.cli.session import Session
 from millpond.cli.values import Bytes, Seconds
 from millpond.client import workspaces as calls
+from millpond.errors import BadRequest
 from millpond.model.quantity import format_bytes, format_seconds
 from millpond.model.workspace import Begins
 from millpond.wire.workspace_views import Workspace, WorkspacePlan
@@ -69,7 +70,8 @@ def show_workspace(mill: Session, one: Workspace) -> None:
             ("restoring", one.restoring),
             ("owner", f"{one.owner}, shared with the project" if one.shared else one.owner),
             ("volume", f"{one.volume} at {one.site}"),
-            ("path", one.path),
+            ("path", one.path or None),
+            ("claim", _claim(one) if one.storage_class else None),
             ("size", Bytes(one.size_bytes)),
             ("holds", _holds(one)),
             ("read only", "yes" if one.read_only else None),
@@ -86,6 +88,20 @@ def show_workspace(mill: Session, one: Workspace) -> None:
             ("in the bin", one.deleted_at),
         ],
     )
+
+
+def many_nodes(access: str | None) -> bool:
+    """What `--access` says."""
+    match access:
+        case None | "once" | "rwo" | "ReadWriteOnce":
+            return False
+        case "many" | "rwx" | "ReadWriteMany":
+            return True
+    raise BadRequest(f"--access must be once or many, not {access!r}.")
+
+
+def _claim(one: Workspace) -> str:
+    return f"of storage class {one.storage_class}, {'ReadWriteMany' if one.many_nodes else 'ReadWriteOnce'}"
 
 
 def _holds(one: Workspace) -> str:

@@ -1,4 +1,4 @@
-"""`mill workspace snapshot`, `snapshots`, `restore`, `diff`, `schedule`, `schedules`: frozen states of workspaces."""
+"""`mill workspace snapshot`, `snapshots`, `restore`, `schedule`, `schedules`: frozen states of workspaces."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from typing import Annotated
 import typer
 
 from millpond.cli.command import command
-from millpond.cli.data_status import show_changes
 from millpond.cli.output import Column
 from millpond.cli.session import Session
 from millpond.cli.values import Bytes, CommitId
 from millpond.cli.workspace_arguments import NoWait, WorkspaceName, show_workspace, watch
 from millpond.client import workspaces as calls
-from millpond.client.workspace import split_written
 from millpond.errors import BadRequest
 from millpond.model.quantity import format_seconds, parse_seconds
+from millpond.model.workspace import split_snapshot
 from millpond.wire.workspace_views import ScheduleCreate, SnapshotSchedule, WorkspaceSnapshot
 
 app = typer.Typer()
@@ -86,7 +85,7 @@ def restore(
 
     Example: mill workspace restore notes@before
     """
-    name, wanted = split_written(snapshot)
+    name, wanted = split_snapshot(snapshot)
     if into is None:
         mill.confirm(f"Replace the content of workspace {name}? A snapshot of it is taken first.", yes=yes)
     found = calls.restore_workspace(mill.api, mill.project, name, wanted, into=into)
@@ -94,30 +93,6 @@ def restore(
         found = watch.until_ready(mill, found.name)
         mill.out.note(f"Workspace {found.name} holds what {snapshot} held.")
     show_workspace(mill, found)
-
-
-@command(app, "diff")
-def diff(
-    mill: Session,
-    before: Annotated[str, typer.Argument(metavar="WORKSPACE@SNAPSHOT", help="The earlier snapshot.")],
-    after: Annotated[
-        str | None, typer.Argument(metavar="SNAPSHOT", help="The later snapshot (default: as it is now).")
-    ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="Most paths to show.", min=1, max=1000)] = 1000,
-) -> None:
-    """Show what differs between two snapshots, or a snapshot and now. Waits until both are kept.
-
-    Example: mill workspace diff notes@before
-    """
-    name, first = split_written(before)
-    second = split_written(after)[1] if after and "@" in after else after
-    if second is None:
-        second = calls.take_snapshot(mill.api, mill.project, name, name="diff", keep="1").name
-    for one in (first, second):
-        if "*" not in one:
-            calls.wait_for_snapshot(mill.api, mill.project, name, one)
-    found = calls.diff_snapshots(mill.api, mill.project, name, first, second, limit=limit)
-    show_changes(mill, found, everything=True)
 
 
 @command(app, "schedule")

@@ -9,9 +9,7 @@ from millpond.client import workspaces as calls
 from millpond.client.credentials import resolve_target
 from millpond.client.http import Api
 from millpond.client.runs import find_run
-from millpond.errors import BadRequest
 from millpond.model.quantity import parse_bytes, parse_seconds
-from millpond.model.workspace import split_workspace
 from millpond.wire.data import Diff
 from millpond.wire.workspace_views import (
     ScheduleCreate,
@@ -47,15 +45,19 @@ class Workspace:
         volume: str | None = None,
         near: str | None = None,
         tier: str | None = None,
+        storage_class: str | None = None,
+        many_nodes: bool = False,
         shared: bool = False,
         wait: bool = True,
         server: str | None = None,
         project: str | None = None,
     ) -> Workspace:
-        """A new one: empty, or with what `dataset@ref` holds. `size` is like "20GB"."""
+        """A new one: empty, or with what `dataset@ref` holds. `size` is like "20GB". With `storage_class` it is a claim
+        of a Kubernetes cluster, which pods of one node mount, or of many."""
         request = WorkspaceCreate(
-            name=name, size_bytes=_bytes(size), dataset=dataset, volume=volume, near=near, tier=tier, shared=shared
-        )
+            name=name, size_bytes=_bytes(size), dataset=dataset, volume=volume, near=near, tier=tier, shared=shared,
+            storage_class=storage_class, many_nodes=many_nodes,
+        )  # fmt: skip
         return cls._made(request, wait=wait, server=server, project=project)
 
     @classmethod
@@ -154,11 +156,8 @@ class Workspace:
     def diff(self, before: str, after: str | None = None) -> Diff:
         """What differs between two snapshots, or a snapshot and now; waits until both are kept."""
         project, name = self.info.project, self.info.name
-        if after is None:
-            after = self.snapshot("diff", keep=1, kept=True).name
-        for one in (before, after):
-            calls.wait_for_snapshot(self._api, project, name, one)
-        return calls.diff_snapshots(self._api, project, name, before, after)
+        with calls.compared(self._api, project, name, before, after) as later:
+            return calls.diff_snapshots(self._api, project, name, before, later)
 
     def schedule(
         self, series: str, *, every: str | None = None, cron: str | None = None, timezone: str = "UTC",
@@ -200,11 +199,3 @@ class Workspace:
 
 def _bytes(size: str | int) -> int:
     return size if isinstance(size, int) else parse_bytes(size)
-
-
-def split_written(text: str) -> tuple[str, str]:
-    """Name and snapshot of `W@SNAPSHOT`; BadRequest without a snapshot."""
-    name, snapshot = split_workspace(text)
-    if snapshot is None:
-        raise BadRequest(f"{text!r} names no snapshot.", hint="Write it as WORKSPACE@SNAPSHOT.")
-    return name, snapshot

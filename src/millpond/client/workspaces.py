@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from millpond.client.http import Api, segment
 from millpond.client.paths import run_path
 from millpond.errors import Conflict, NotFound
 from millpond.model.workspace import SnapshotState, WorkspaceState
+from millpond.retry import Backoff, RetryPolicy
 from millpond.wire.data import Diff, TreeEntry
 from millpond.wire.workspace_views import (
     RunRestore,
@@ -29,7 +31,8 @@ from millpond.wire.workspace_views import (
     WorkspaceWhy,
 )
 
-POLL_SECONDS = 0.3
+# A clone takes a tenth of a second or an hour: asked soon at first, then less and less often.
+_POLL = RetryPolicy(first=0.05, longest=0.5)
 _UNDER_WAY = (WorkspaceState.CREATING, WorkspaceState.RESTORING)
 
 Changed = Callable[[Workspace], None]
@@ -129,6 +132,22 @@ def diff_snapshots(
     return api.get(path, Diff, before=before, after=after, limit=limit, cursor=cursor)
 
 
+@contextmanager
+def compared(api: Api, project: str, workspace: str, before: str, after: str | None) -> Iterator[str]:
+    """The later snapshot, once both are kept. Without `after` it is one of what is there now, removed afterwards."""
+    _wait_unless_pattern(api, project, workspace, before)
+    if after is not None:
+        _wait_unless_pattern(api, project, workspace, after)
+        yield after
+        return
+    # The rule is for those whose removal somebody has interrupted.
+    taken = take_snapshot(api, project, workspace, name="diff", keep="1d")
+    try:
+        yield wait_for_snapshot(api, project, workspace, taken.name).name
+    finally:
+        delete_snapshot(api, project, workspace, str(taken.number))
+
+
 def put_schedule(api: Api, project: str, workspace: str, series: str, request: ScheduleCreate) -> SnapshotSchedule:
     return api.send("PUT", f"{_one(project, workspace)}/schedules/{segment(series)}", SnapshotSchedule, request)
 
@@ -145,13 +164,13 @@ def wait_for_workspace(
     api: Api, project: str, workspace: str, *, timeout: float | None = None, changed: Changed = lambda _: None
 ) -> Workspace:
     """Until it is ready. Conflict if it failed or a restore did, TimeoutError after `timeout` seconds."""
-    ends = None if timeout is None else time.monotonic() + timeout
+    ends, pauses = None if timeout is None else time.monotonic() + timeout, Backoff(_POLL)
     while True:
         found = get_workspace(api, project, workspace)
         changed(found)
         if found.state not in _UNDER_WAY:
             break
-        _rest(ends, f"Workspace {workspace} is {found.state.value}: {found.problem or 'not ready yet'}.")
+        _rest(ends, pauses, f"Workspace {workspace} is {found.state.value}: {found.problem or 'not ready yet'}.")
     if found.state is not WorkspaceState.READY:
         raise Conflict(f"Workspace {workspace} is {found.state.value}: {found.problem}")
     return found
@@ -161,7 +180,7 @@ def wait_for_snapshot(
     api: Api, project: str, workspace: str, snapshot: str, *, kept: bool = True, timeout: float | None = None
 ) -> WorkspaceSnapshot:
     """Until it is kept, or with `kept=False` near. Conflict if it failed, TimeoutError after `timeout` seconds."""
-    ends = None if timeout is None else time.monotonic() + timeout
+    ends, pauses = None if timeout is None else time.monotonic() + timeout, Backoff(_POLL)
     while True:
         found = next((one for one in list_snapshots(api, project, workspace) if _is(one, snapshot)), None)
         if found is None:
@@ -170,17 +189,23 @@ def wait_for_snapshot(
             raise Conflict(f"Snapshot {found.name} failed: {found.problem}")
         if found.state is SnapshotState.KEPT or (not kept and found.near):
             return found
-        _rest(ends, f"Snapshot {found.name} is {found.state.value}: {found.problem or 'not kept yet'}.")
+        _rest(ends, pauses, f"Snapshot {found.name} is {found.state.value}: {found.problem or 'not kept yet'}.")
+
+
+def _wait_unless_pattern(api: Api, project: str, workspace: str, snapshot: str) -> None:
+    """`daily*` is whichever is there."""
+    if "*" not in snapshot:
+        wait_for_snapshot(api, project, workspace, snapshot)
 
 
 def _is(one: WorkspaceSnapshot, written: str) -> bool:
     return written in (one.name, str(one.number))
 
 
-def _rest(ends: float | None, words: str) -> None:
+def _rest(ends: float | None, pauses: Backoff, words: str) -> None:
     if ends is not None and time.monotonic() >= ends:
         raise TimeoutError(words)
-    time.sleep(POLL_SECONDS)
+    time.sleep(pauses.next())
 
 
 def _all(project: str) -> str:

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, func, or_, select
+from sqlalchemy import Connection, Row, Select, and_, bindparam, case, func, or_, select
 
-from millpond.db.tables import job, job_workspace, project, site, volume, workspace, workspace_snapshot
+from millpond.db.tables import job, job_workspace, placement, project, site, volume, workspace, workspace_snapshot
 from millpond.model.documents import from_document, to_document
 from millpond.model.workspace import (
     Consistency,
@@ -54,6 +54,25 @@ _WORKSPACES = (
 )
 _snapshot = workspace_snapshot
 _AT_REST = (WorkspaceState.READY, WorkspaceState.FAILED)
+_BUSY = [SnapshotState.TAKING.value, SnapshotState.NEAR.value, SnapshotState.REMOVING.value]
+_SNAPSHOTS_TO_DO = select(_snapshot.c.workspace_id).where(
+    or_(_snapshot.c.state.in_(_BUSY), and_(_snapshot.c.leaves_volume, _snapshot.c.is_near))
+)
+_USED = (
+    select(job_workspace.c.workspace_id)
+    .join(job, job.c.id == job_workspace.c.job_id)
+    .where(job.c.ended_at.is_(None), job.c.placement_id.is_not(None))
+)
+_SOMETHING_TO_DO = or_(
+    workspace.c.state.in_([one.value for one in WorkspaceState if one not in _AT_REST]),
+    workspace.c.measure,
+    workspace.c.id.in_(_SNAPSHOTS_TO_DO),
+    workspace.c.id.in_(_USED),
+)
+# Made once: it is asked with every exchange of an agent.
+_WITH_WORK = _WORKSPACES.where(
+    volume.c.filler_id == bindparam("agent"), volume.c.problem.is_(None), _SOMETHING_TO_DO
+).order_by(workspace.c.created_at, workspace.c.id)
 # Of other tables, or never changed.
 _FIXED = ("id", "project_id", "project", "volume", "volume_path", "site_id", "site", "created_at")
 
@@ -133,7 +152,8 @@ def stocked(tx: Connection, volume_id: str) -> Sequence[StockedRow]:
     )
     columns = (
         workspace.c.id, workspace.c.project_id, project.c.name.label("project"), workspace.c.name, workspace.c.owner,
-        workspace.c.size_bytes, workspace.c.unique_bytes.label("written_bytes"), near.label("snapshot_bytes"),
+        _there(workspace.c.size_bytes).label("size_bytes"), _there(workspace.c.unique_bytes).label("written_bytes"),
+        _there(near).label("snapshot_bytes"),
         and_(workspace.c.state == WorkspaceState.CREATING.value, workspace.c.attempt == 0).label("is_waiting"),
         workspace.c.deleted_at.is_not(None).label("is_deleted"),
     )  # fmt: skip
@@ -145,22 +165,14 @@ def stocked(tx: Connection, volume_id: str) -> Sequence[StockedRow]:
     ]
 
 
+def _there(size: Any) -> Any:
+    """What is on a claim takes nothing of the volume."""
+    return case((workspace.c.storage_class != "", 0), else_=size)
+
+
 def with_work(tx: Connection, agent_id: str) -> Sequence[Workspace]:
     """On well volumes that this agent tends: those that something is to be done for, or that jobs have now."""
-    busy = [SnapshotState.TAKING.value, SnapshotState.NEAR.value, SnapshotState.REMOVING.value]
-    snapshots = select(_snapshot.c.workspace_id).where(
-        or_(_snapshot.c.state.in_(busy), and_(_snapshot.c.leaves_volume, _snapshot.c.is_near))
-    )
-    used = select(job_workspace.c.workspace_id).join(job, job.c.id == job_workspace.c.job_id)
-    used = used.where(job.c.ended_at.is_(None), job.c.placement_id.is_not(None))
-    something = or_(
-        workspace.c.state.in_([one.value for one in WorkspaceState if one not in _AT_REST]),
-        workspace.c.measure,
-        workspace.c.id.in_(snapshots),
-        workspace.c.id.in_(used),
-    )
-    query = _WORKSPACES.where(volume.c.filler_id == agent_id, volume.c.problem.is_(None), something)
-    return _all(tx, query.order_by(workspace.c.created_at, workspace.c.id))
+    return [_workspace(row) for row in tx.execute(_WITH_WORK, {"agent": agent_id})]
 
 
 def in_state(tx: Connection, state: WorkspaceState) -> Sequence[Workspace]:
@@ -214,6 +226,21 @@ def living_jobs(
     found: dict[str, list[tuple[str, str, bool]]] = {}
     for row in tx.execute(query) if workspace_ids else ():
         found.setdefault(row.workspace_id, []).append((row.id, row.name, row.read_only))
+    return found
+
+
+def nodes_of(tx: Connection, workspace_ids: Collection[str]) -> Mapping[str, Sequence[tuple[str, str, str]]]:
+    """Id, name and node of the placed jobs that have not ended, by workspace."""
+    query = (
+        select(job_workspace.c.workspace_id, job.c.id, job.c.name, placement.c.node)
+        .join(job, job.c.id == job_workspace.c.job_id)
+        .join(placement, placement.c.id == job.c.placement_id)
+        .where(job_workspace.c.workspace_id.in_(sorted(workspace_ids)), job.c.ended_at.is_(None))
+        .order_by(job.c.queued_at, job.c.id)
+    )
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    for row in tx.execute(query) if workspace_ids else ():
+        found.setdefault(row.workspace_id, []).append((row.id, row.name, row.node))
     return found
 
 

@@ -137,6 +137,10 @@ class Workspace:
     site_id: str
     site: str
     size_bytes: int
+    # It is a claim of this class of a Kubernetes cluster; empty: a directory of the volume.
+    storage_class: str = ""
+    # Pods of several nodes may have it at once.
+    many_nodes: bool = False
     read_only: bool = False
     state: WorkspaceState = WorkspaceState.CREATING
     # Fences what the agent does; 0 while it waits for room or for its source.
@@ -151,7 +155,7 @@ class Workspace:
     changed_at: datetime
     ready_at: datetime | None = None
     consistency: Consistency | None = None
-    # What keeps it within its size: qgroup, project or measured.
+    # What keeps it within its size: qgroup, project, claim or measured.
     quota: str = "measured"
     files: int = 0
     unique_bytes: int = 0
@@ -177,8 +181,13 @@ class Workspace:
         return f"{self.project}/{self.name}"
 
     @property
+    def is_claim(self) -> bool:
+        """True if it is no directory that machines see, but mounted in pods."""
+        return bool(self.storage_class)
+
+    @property
     def path(self) -> str:
-        """Where machines see it that have the volume."""
+        """Where machines see it that have the volume; of a claim, what agents know it by."""
         return f"{self.volume_path}/workspaces/{self.project_id}/{self.id}/tree"
 
     @property
@@ -279,6 +288,14 @@ def split_workspace(text: str) -> tuple[str, str | None]:
     if snapshot:
         check_snapshot_name(snapshot.removesuffix("*") or "x")
     return name, snapshot or None
+
+
+def split_snapshot(text: str) -> tuple[str, str]:
+    """Name and snapshot of `W@SNAPSHOT`; BadRequest without a snapshot."""
+    name, snapshot = split_workspace(text)
+    if snapshot is None:
+        raise BadRequest(f"{text!r} names no snapshot.", hint="Write it as WORKSPACE@SNAPSHOT.")
+    return name, snapshot
 
 
 def parse_keep(text: str) -> KeepRule:

@@ -33,6 +33,9 @@ class WorkspaceCreate(Request):
     volume: str | None = Field(default=None, max_length=63)
     near: str | None = Field(default=None, max_length=63)
     tier: str | None = Field(default=None, max_length=63)
+    # A claim of this storage class of a Kubernetes cluster; `many_nodes`: with ReadWriteMany.
+    storage_class: str | None = Field(default=None, max_length=253)
+    many_nodes: bool = False
     read_only: bool = False
     shared: bool = False
     # A repository that a job of the project clones into it, and the branch, tag or commit.
@@ -84,8 +87,11 @@ class Workspace(Response):
     usable: bool
     volume: str
     site: str
-    # Where machines see it that have the volume.
+    # Where machines see it that have the volume; empty for a claim, which pods mount.
     path: str
+    # Of a claim of a Kubernetes cluster, and whether pods of several nodes may have it (ReadWriteMany).
+    storage_class: str
+    many_nodes: bool
     size_bytes: int
     read_only: bool
     state: WorkspaceState

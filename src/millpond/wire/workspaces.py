@@ -70,6 +70,9 @@ class DesiredWorkspace(Response):
     source: DesiredSource
     # What it may take, reserved in the volume's stock.
     size_bytes: int
+    # It is a claim of this class of the agent's cluster, rather than a directory; for one node at a time, or many.
+    storage_class: str = ""
+    many_nodes: bool = False
     reserve_bytes: int = 0
     read_only: bool = False
     # Jobs have it: it is mounted, and what it takes is measured.
@@ -91,6 +94,8 @@ class SnapshotSeen(Request):
     unique_bytes: int = Field(default=0, ge=0)
     done_bytes: int = Field(default=0, ge=0)
     commit: str | None = None
+    # Kept without ever having been frozen on its storage, if not.
+    near: bool = True
     problem: str | None = None
     # A problem that may go by itself: the agent goes on trying.
     transient: bool = False
@@ -114,7 +119,7 @@ class WorkspaceSeen(Request):
     shared_bytes: int | None = None
     # When it was measured; None: not since the agent started.
     measured_at: Time | None = None
-    quota: Literal["qgroup", "project", "measured"] = "measured"
+    quota: Literal["qgroup", "project", "claim", "measured"] = "measured"
     snapshots: list[SnapshotSeen] = []
     # The attempt of the restore that is done, and what stands in the way of one that is not.
     restored: int = 0

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from millpond.errors import DiskFull
 from millpond.lake.pages import Row
@@ -31,6 +32,7 @@ from millpond.volumes.workspaces.layout import (
 from millpond.volumes.workspaces.removal import remove_made, remove_snapshot, set_workspace_aside
 from millpond.volumes.workspaces.restore import finish_restore, restore_workspace
 from millpond.volumes.workspaces.snapshots import NewSnapshot, SnapshotView, take_snapshot
+from millpond.volumes.workspaces.space import WorkspaceSpace, measure_snapshot, measure_workspace
 from millpond.volumes.workspaces.stillness import Freeze, Stillness
 from millpond.volumes.workspaces.trees import Origin, TreeTools, of_commit, of_snapshot, of_workspace
 from millpond.wire.workspaces import DesiredSnapshot, DesiredSource, DesiredWorkspace
@@ -44,6 +46,28 @@ KeepSnapshot = Callable[[DesiredWorkspace, DesiredSnapshot, Path, Path, Path], s
 ReadRows = Callable[[DesiredWorkspace, DesiredSource], Iterator[Sequence[Row]]]
 # Raises if the work is no longer wanted, or the server's word no longer holds.
 StillWanted = Callable[[], None]
+
+
+class Disk(Protocol):
+    """One workspace where it lies: every call may be made again after any failure, and blocks."""
+
+    @property
+    def quota(self) -> str:
+        """What keeps it to its size, where something does."""
+        ...
+
+    def look(self) -> WorkspaceDocument | None: ...
+    def create(self, desired: DesiredWorkspace) -> tuple[WorkspaceDocument, float]: ...
+    def mount(self, document: WorkspaceDocument) -> None: ...
+    def set_size(self, document: WorkspaceDocument, size_bytes: int) -> WorkspaceDocument: ...
+    def restore(self, desired: DesiredWorkspace) -> WorkspaceDocument: ...
+    def snapshot(self, wanted: DesiredSnapshot) -> SnapshotDocument: ...
+    def keep(self, desired: DesiredWorkspace, wanted: DesiredSnapshot, keep: KeepSnapshot) -> SnapshotDocument: ...
+    def remove_snapshot(self, number: int) -> None: ...
+    def set_aside(self) -> list[Path]: ...
+    def remove(self, aside: list[Path]) -> bool: ...
+    def measure(self) -> WorkspaceSpace | None: ...
+    def measure_snapshot(self, number: int) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +153,12 @@ class WorkspaceDisk:
 
     def remove(self, aside: list[Path]) -> bool:
         return not [path for path in aside if not remove_made(path, self.tools.nursery)]
+
+    def measure(self) -> WorkspaceSpace | None:
+        return measure_workspace(self.folder, self.tools.nursery)
+
+    def measure_snapshot(self, number: int) -> int:
+        return measure_snapshot(self.folder, number, self.tools.nursery) if read_snapshot(self.folder, number) else 0
 
     def _origin(self, desired: DesiredWorkspace, source: DesiredSource) -> Origin:
         if source.kind == "empty":

@@ -11,13 +11,14 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
 
+from millpond.agent.drivers import EngineAway
 from millpond.agent.threads import in_thread
 from millpond.agent.volumes import sentence
-from millpond.agent.workspaces.disk import KeepSnapshot, WorkspaceDisk
+from millpond.agent.workspaces.disk import Disk, KeepSnapshot
 from millpond.errors import DiskFull, MillError, VolumeProblem
 from millpond.retry import Backoff, RetryPolicy, may_pass
-from millpond.volumes.workspaces.layout import SnapshotDocument, WorkspaceDocument, read_snapshot
-from millpond.volumes.workspaces.space import WorkspaceSpace, measure_snapshot, measure_workspace
+from millpond.volumes.workspaces.layout import SnapshotDocument, WorkspaceDocument
+from millpond.volumes.workspaces.space import WorkspaceSpace
 from millpond.volumes.workspaces.tree_process import Done
 from millpond.wire.workspaces import DesiredSnapshot, DesiredWorkspace, SnapshotSeen, WorkspaceSeen
 
@@ -28,6 +29,8 @@ T = TypeVar("T")
 # How often something in use is measured, and how many times as long as it took nobody measures again.
 MEASURE_SECONDS = 10.0
 _RESTS = 9
+# On a claim that takes a pod.
+CLAIM_SECONDS = 300.0
 
 
 class WorkspaceCancelled(MillError):
@@ -43,7 +46,7 @@ class WorkspaceWork:
     def __init__(
         self,
         desired: DesiredWorkspace,
-        disk: Callable[[WorkspaceWork], WorkspaceDisk | None],
+        disk: Callable[[WorkspaceWork], Disk | None],
         keep: KeepSnapshot,
         layering: asyncio.Lock,
         changed: Callable[[], None],
@@ -94,7 +97,8 @@ class WorkspaceWork:
         if found is not None:
             about |= {"how": found.how, "reason": found.reason, "consistency": found.consistency}
             about |= {"files": found.files, "restored": found.restored}
-            about["quota"] = self._quota if found.is_subvolume and found.size_bytes else "measured"
+            is_kept = found.claim or (found.is_subvolume and found.size_bytes)
+            about["quota"] = self._quota if is_kept else "measured"
         if self._space is not None:
             about |= {"unique_bytes": self._space.unique_bytes, "shared_bytes": self._space.shared_bytes}
             about |= {"files": self._space.files, "measured_at": self._measured_at}
@@ -145,7 +149,7 @@ class WorkspaceWork:
                 if failure.transient:
                     await self._rest(backoff.next())
 
-    async def _step(self, disk: WorkspaceDisk) -> bool:
+    async def _step(self, disk: Disk) -> bool:
         """Do the next thing that is to be done; False when there is none."""
         wanted, self._quota = self.desired, disk.quota
         if wanted.want == "absent":
@@ -155,8 +159,9 @@ class WorkspaceWork:
         if self._state != "ready":
             return await self._try("mount", wanted.attempt, partial(self._make_ready, disk), self._tell_workspace)
         if wanted.size_bytes != self._document.size_bytes:
-            self._document = await in_thread(partial(disk.set_size, self._document, wanted.size_bytes))
-            return True
+            resize = partial(self._resize, disk, wanted.size_bytes)
+            if await self._try(f"resize to {wanted.size_bytes}", wanted.attempt, resize, self._tell_resize):
+                return True
         # Before a restore there is a snapshot of what it replaces.
         for snapshot in wanted.snapshots:
             work = self._snapshot_work(disk, snapshot)
@@ -183,7 +188,7 @@ class WorkspaceWork:
         except WorkspaceCancelled:
             return False
         except (MillError, OSError) as error:
-            transient = isinstance(error, VolumeProblem | DiskFull) or (
+            transient = isinstance(error, VolumeProblem | DiskFull | EngineAway) or (
                 isinstance(error, MillError) and may_pass(error)
             )
             log.warning("workspace %s: %s failed: attempt=%d %s", self.desired.id, what, attempt, sentence(error))
@@ -193,7 +198,7 @@ class WorkspaceWork:
             raise _StepFailed(transient) from error
         return True
 
-    async def _create(self, disk: WorkspaceDisk) -> None:
+    async def _create(self, disk: Disk) -> None:
         """Make it, unless it is there."""
         if (found := await in_thread(disk.look)) is not None:
             self._document = found
@@ -204,17 +209,22 @@ class WorkspaceWork:
         log.info("workspace made: id=%s how=%s seconds=%.2f", self.desired.id, made.how, self._seconds)
         self._tell_ready()
 
-    async def _make_ready(self, disk: WorkspaceDisk) -> None:
+    async def _make_ready(self, disk: Disk) -> None:
         assert self._document is not None
         await in_thread(partial(disk.mount, self._document))
         self._tell_ready()
 
-    async def _restore(self, disk: WorkspaceDisk) -> None:
+    async def _resize(self, disk: Disk, size_bytes: int) -> None:
+        assert self._document is not None
+        self._document = await in_thread(partial(disk.set_size, self._document, size_bytes))
+        self._problem = None
+
+    async def _restore(self, disk: Disk) -> None:
         self._document = await in_thread(partial(disk.restore, self.desired))
         self._restore_problem = None
         self._changed()
 
-    async def _remove(self, disk: WorkspaceDisk) -> bool:
+    async def _remove(self, disk: Disk) -> bool:
         """Wait for what is under way, then take it away."""
         if self._state == "absent":
             return False
@@ -225,7 +235,7 @@ class WorkspaceWork:
                     await self._tasks[name]
         return await self._try("remove", self.desired.attempt, partial(self._take_away, disk), self._tell_workspace)
 
-    async def _take_away(self, disk: WorkspaceDisk) -> None:
+    async def _take_away(self, disk: Disk) -> None:
         async with self._layering:
             aside = await in_thread(disk.set_aside)
         if not await in_thread(partial(disk.remove, aside)):
@@ -239,19 +249,19 @@ class WorkspaceWork:
         seen = self._snapshots.get(wanted.number)
         return seen.state if seen is not None and seen.attempt == wanted.attempt else ""
 
-    def _snapshot_work(self, disk: WorkspaceDisk, wanted: DesiredSnapshot) -> Callable[[], Awaitable[None]] | None:
+    def _snapshot_work(self, disk: Disk, wanted: DesiredSnapshot) -> Callable[[], Awaitable[None]] | None:
         """What is to be done for a snapshot now; keeping it goes on beside."""
         if wanted.want == "absent":
             return None if self._of(wanted) == "absent" else partial(self._forget_snapshot, disk, wanted)
         is_there = self._of(wanted) in ("near", "keeping", "kept")
         return None if is_there else partial(self._take, disk, wanted)
 
-    async def _take(self, disk: WorkspaceDisk, wanted: DesiredSnapshot) -> None:
+    async def _take(self, disk: Disk, wanted: DesiredSnapshot) -> None:
         self._snapshots.setdefault(wanted.number, self._snapshot_seen(wanted, "taking"))
         taken = await in_thread(partial(disk.snapshot, wanted))
         self._tell_taken(wanted, taken)
 
-    async def _forget_snapshot(self, disk: WorkspaceDisk, wanted: DesiredSnapshot) -> None:
+    async def _forget_snapshot(self, disk: Disk, wanted: DesiredSnapshot) -> None:
         async with self._layering:
             await in_thread(partial(disk.remove_snapshot, wanted.number))
         self._tell_snapshot(wanted, "absent")
@@ -268,7 +278,7 @@ class WorkspaceWork:
             try:
                 kept = await in_thread(partial(disk.keep, self.desired, wanted, self._keep))
             except (MillError, OSError) as error:
-                transient = isinstance(error, MillError) and (may_pass(error) or isinstance(error, DiskFull))
+                transient = isinstance(error, EngineAway) or (isinstance(error, MillError) and may_pass(error))
                 log.warning("keeping failed: workspace=%s snapshot=%d %s", self.desired.id, wanted.number, error)
                 if not transient:
                     self._refused.add((f"keep {wanted.number}", wanted.attempt))
@@ -277,7 +287,8 @@ class WorkspaceWork:
                 await asyncio.sleep(backoff.next() if transient else 0)
                 continue
             backoff.reset()
-            self._update(wanted, state="kept", commit=kept.kept_commit, problem=None, transient=False)
+            about = {"files": kept.files, "bytes": kept.bytes, "commit": kept.kept_commit}
+            self._update(wanted, state="kept", **about, problem=None, transient=False)
 
     def _is_to_keep(self, wanted: DesiredSnapshot) -> bool:
         is_refused = (f"keep {wanted.number}", wanted.attempt) in self._refused
@@ -290,18 +301,26 @@ class WorkspaceWork:
             if disk is None:
                 return
             began = asyncio.get_running_loop().time()
-            found = await in_thread(partial(measure_workspace, disk.folder, disk.tools.nursery))
+            try:
+                found = await in_thread(disk.measure)
+            except (MillError, OSError) as error:
+                log.warning("cannot measure workspace %s: %s", self.desired.id, error)
+                return
             if found is not None:
                 self._space, self._measured_at = found, datetime.now(UTC)
             for one in self.desired.snapshots:
-                if self._of(one) in ("near", "kept") and read_snapshot(disk.folder, one.number):
-                    size = await in_thread(partial(measure_snapshot, disk.folder, one.number, disk.tools.nursery))
+                if self._of(one) in ("near", "kept"):
+                    size = await in_thread(partial(disk.measure_snapshot, one.number))
                     self._update(one, unique_bytes=size)
             self._changed()
             if not self.desired.in_use:
                 return
             took = asyncio.get_running_loop().time() - began
-            await asyncio.sleep(max(MEASURE_SECONDS, _RESTS * took))
+            pause = max(CLAIM_SECONDS if self.desired.storage_class else MEASURE_SECONDS, _RESTS * took)
+            ends = asyncio.get_running_loop().time() + pause
+            # What the last job has left is measured once it has ended.
+            while self.desired.in_use and asyncio.get_running_loop().time() < ends:
+                await asyncio.sleep(min(1.0, pause))
 
     # What is told
 
@@ -309,8 +328,20 @@ class WorkspaceWork:
         self._state, self._problem, self._transient = "ready", None, False
         self._changed()
 
+    def waits(self, why: str) -> None:
+        """Told by working threads: what takes long is explained."""
+        if self._state == "working":
+            self._problem, self._transient = why, True
+        elif self.desired.restore is not None:
+            self._restore_problem = why
+
     def _tell_workspace(self, *, problem: str, transient: bool) -> None:
         self._state, self._problem, self._transient = "failed", problem, transient
+        self._changed()
+
+    def _tell_resize(self, *, problem: str, transient: bool) -> None:
+        """It stays as usable as it was."""
+        self._problem = problem
         self._changed()
 
     def _tell_restore(self, *, problem: str, transient: bool) -> None:
@@ -328,6 +359,7 @@ class WorkspaceWork:
             files=taken.files,
             bytes=taken.bytes,
             commit=taken.kept_commit,
+            near=taken.is_near,
         )
 
     def _tell_snapshot(self, wanted: DesiredSnapshot, state: str, **found: Any) -> None:

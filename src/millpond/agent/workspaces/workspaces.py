@@ -11,11 +11,15 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from millpond.agent.drivers import EngineAway
+from millpond.agent.drivers.claims import Claims
 from millpond.agent.isolation import Isolation
 from millpond.agent.keeper.clock import boot_time
 from millpond.agent.threads import in_thread
 from millpond.agent.volumes import Volumes
-from millpond.agent.workspaces.disk import FetchSource, KeepSnapshot, ReadRows, WorkspaceDisk
+from millpond.agent.workspaces.claim_disk import ClaimDisk
+from millpond.agent.workspaces.claims_left import LiveNames, runs_left, spaces_of, sweep
+from millpond.agent.workspaces.disk import Disk, FetchSource, KeepSnapshot, ReadRows, WorkspaceDisk
 from millpond.agent.workspaces.freezing import frozen, mounted_by, thaw_all
 from millpond.agent.workspaces.work import WorkspaceCancelled, WorkspaceWork
 from millpond.errors import MillError, ServerUnreachable
@@ -54,6 +58,14 @@ class WorkspaceLake:
     rows: ReadRows = lambda desired, source: iter(())
 
 
+@dataclass(frozen=True, slots=True)
+class OnClaims:
+    """Workspaces that are claims of a cluster; `server` is where programs in its pods reach the server."""
+
+    claims: Claims
+    server: str
+
+
 class Workspaces:
     """`placements` is where the directories of placements lie: their jobs are frozen while a tree is copied."""
 
@@ -64,9 +76,12 @@ class Workspaces:
         lake: WorkspaceLake,
         placements: Path,
         changed: Callable[[], None],
+        on_claims: OnClaims | None = None,
     ) -> None:
         self._volumes, self._isolation, self._lake = volumes, isolation, lake
         self._placements, self._changed = placements, changed
+        self._on_claims = on_claims
+        self._live = LiveNames()
         self._nursery = Nursery()
         self._works: dict[str, WorkspaceWork] = {}
         self._ending: list[WorkspaceWork] = []
@@ -116,7 +131,7 @@ class Workspaces:
         lock = self._layering[desired.volume_id, desired.project_id]
         return WorkspaceWork(desired, self._disk, self._lake.keep, lock, self._changed)
 
-    def _disk(self, work: WorkspaceWork) -> WorkspaceDisk | None:
+    def _disk(self, work: WorkspaceWork) -> Disk | None:
         """The workspace on its volume; None while that is not well, or not known to be tidy."""
         wanted = work.desired
         volume = self._volumes.healthy(wanted.volume_id)
@@ -126,20 +141,31 @@ class Workspaces:
         tools = TreeTools(
             volume,
             self._nursery,
-            None if features.squashed else self._uid(wanted.account),
+            None if features.squashed or wanted.storage_class else self._uid(wanted.account),
             subvolumes=features.subvolumes,
             overlay=features.overlay,
             progress=work.progress,
         )
+        folder = WorkspaceFolder(volume, wanted.project_id, wanted.id)
+        if wanted.storage_class:
+            return self._claim_disk(work, tools, folder)
         return WorkspaceDisk(
             tools,
-            WorkspaceFolder(volume, wanted.project_id, wanted.id),
+            folder,
             self._lake.fetch,
             self._lake.rows,
             partial(frozen, self._placements, in_use=wanted.in_use),
             partial(self._check_wanted, work.cancelled, work),
             features.quota,
         )
+
+    def _claim_disk(self, work: WorkspaceWork, tools: TreeTools, folder: WorkspaceFolder) -> ClaimDisk | None:
+        if self._on_claims is None:
+            work.waits("The agent that looks after its volume makes no claims of a Kubernetes cluster.")
+            return None
+        wanted = partial(self._check_wanted, work.cancelled, work)
+        reach = self._on_claims
+        return ClaimDisk(reach.claims, tools, folder, work.desired, reach.server, wanted, self._live, work.waits)
 
     def _uid(self, account: int) -> int | None:
         return self._isolation.group_of(account) if account else None
@@ -174,9 +200,28 @@ class Workspaces:
             log.warning("cannot look after workspaces: volume=%s %s", volume_id, error)
             left = []
         self._tidy.add(volume_id)
+        await self._sweep_claims(volume)
         while left:
             left = [path for path in left if not await self._removed(path)]
             await asyncio.sleep(LEFTOVER_SECONDS if left else 0)
+
+    async def _sweep_claims(self, volume: CacheVolume) -> None:
+        """What was left on the cluster, before its documents go."""
+        if self._on_claims is None:
+            return
+        claims = self._on_claims.claims
+        while True:
+            try:
+                left = await in_thread(lambda: sweep(claims, volume, spaces_of(claims, volume), {}, self._live))
+            except EngineAway:
+                await asyncio.sleep(LEFTOVER_SECONDS)
+                continue
+            except (MillError, OSError) as error:
+                log.warning("cannot look for claims that were left: volume=%s %s", volume.id, error)
+                return
+            for one in left:
+                log.info("removed what was left of a workspace: %s %s/%s", one.kind, one.space, one.name)
+            return
 
     async def _removed(self, path: Path) -> bool:
         """False while somebody has something of it open, or processes of an agent that was killed still end."""
@@ -207,4 +252,4 @@ def _look_after(volume: CacheVolume) -> list[Path]:
                 mount_workspace(folder, document)
         except (MillError, OSError) as error:
             log.warning("cannot mount workspace %s: %s", folder.id, error)
-    return find_leftovers(volume)
+    return [*find_leftovers(volume), *runs_left(volume)]

@@ -228,18 +228,21 @@ def _wanted(deps: Deps, scope: Scope, body: wire.WorkspaceCreate) -> Wanted:
     source, origin = creating.source_of(
         deps, scope.actor, scope.project, dataset=body.dataset, workspace=body.clone
     )  # fmt: skip
-    return Wanted(
+    wanted = Wanted(
         name=body.name,
         size_bytes=creating.clone_size(origin, source, body.size_bytes),
         source=source,
         volume=body.volume,
         near=body.near,
         tier=body.tier,
+        storage_class=body.storage_class or "",
+        many_nodes=body.many_nodes,
         read_only=body.read_only,
         shared=body.shared,
         git_url=body.git,
         git_ref=body.git_ref,
     )
+    return creating.placed_like(origin, wanted)
 
 
 def _keep(text: str | None) -> KeepRule | None:

@@ -63,6 +63,9 @@ workspace = Table(
     Column("git_job", String(32), nullable=False),
     time_column("deleted_at", nullable=True),
     Column("deleted_by", String(63), nullable=True),
+    # Of a claim of a Kubernetes cluster: its class, and whether several nodes may have it.
+    Column("storage_class", String(253), nullable=False, server_default=""),
+    Column("many_nodes", Boolean, nullable=False, server_default=text("false")),
     Index("ix_workspace_living_name", "project_id", "name", unique=True,
           sqlite_where=text("deleted_at IS NULL"), postgresql_where=text("deleted_at IS NULL")),
     Index("ix_workspace_deleted_at", "deleted_at",

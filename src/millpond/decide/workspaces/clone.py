@@ -33,7 +33,9 @@ class CloneSource:
     is_near: bool = False
     # It was made as a subvolume, of which btrfs makes snapshots.
     is_subvolume: bool = False
-    # It is a claim of a storage class that can clone.
+    # It is itself a layer over other files, which are shared as they are.
+    is_layer: bool = False
+    # It is a claim of the class, or a snapshot that the cluster has of one.
     is_claim: bool = False
 
 
@@ -48,6 +50,9 @@ class CloneTarget:
     overlay_problem: str = ""
     # Jobs of more than one machine have the volume: a layer is there on one alone.
     machines: int = 1
+    # The workspace is to be a claim of this class of a cluster; why the class makes no clones, if it does not.
+    storage_class: str = ""
+    clone_problem: str = ""
     # None where nobody has measured the way from the lake.
     lake_bytes_per_second: float | None = None
 
@@ -64,24 +69,36 @@ class CloneDecision:
 def choose_how(source: CloneSource, target: CloneTarget) -> CloneDecision:
     """The first way that is possible here, with a reason for it and for each one before it that is not."""
     if source.kind is Begins.EMPTY:
-        return CloneDecision(How.EMPTY, 0.0, ("made empty",))
+        made = f"made empty, as a claim of {target.storage_class}" if target.storage_class else "made empty"
+        return CloneDecision(How.EMPTY, 0.0, (made,))
     refused: list[str] = []
     for how, why_not in _ways(source, target):
         if why_not is None:
             seconds = _seconds(how, source, target)
-            return CloneDecision(how, seconds, (_chosen(how, source), *refused))
+            return CloneDecision(how, seconds, (_chosen(how, source, target), *refused))
         refused.append(f"not by {_NAMES[how]}: {why_not}")
     raise AssertionError("a copy is always possible")
 
 
 def _ways(source: CloneSource, target: CloneTarget) -> Iterator[tuple[How, str | None]]:
     """Every way, the best first, with what stands against it."""
+    if target.storage_class:
+        if source.kind is not Begins.COMMIT:
+            yield How.CSI, _against_csi(source, target)
+        yield How.FILL, _against_fill(source, target)
+        yield How.COPY, None
+        return
     yield How.SUBVOLUME, _against_subvolume(source, target)
-    yield How.CSI, None if source.is_claim else "the workspace is not a claim of a class that clones"
     yield How.OVERLAY, _against_overlay(source, target)
     yield How.REFLINK, _against_reflink(source, target)
     yield How.FILL, _against_fill(source, target)
     yield How.COPY, None
+
+
+def _against_csi(source: CloneSource, target: CloneTarget) -> str | None:
+    if not source.is_claim:
+        return "it is no claim of the same class"
+    return target.clone_problem or None
 
 
 def _against_subvolume(source: CloneSource, target: CloneTarget) -> str | None:
@@ -95,13 +112,13 @@ def _against_subvolume(source: CloneSource, target: CloneTarget) -> str | None:
 def _against_overlay(source: CloneSource, target: CloneTarget) -> str | None:
     if not source.is_near:
         return "its files are not on the volume"
-    if source.kind is Begins.WORKSPACE:
+    if source.kind is Begins.WORKSPACE and not source.is_layer:
         return "the workspace below it may change; a snapshot of it would not"
     if not target.overlay:
         return target.overlay_problem or "its agent cannot make layers"
     if target.machines > 1:
         return f"jobs of {target.machines} machines use the volume, and a layer is there on one alone"
-    if source.files < OVERLAY_FILES and target.reflink:
+    if source.files < OVERLAY_FILES and target.reflink and not source.is_layer:
         return f"{format_count(source.files, 'file')} are soon cloned one by one"
     return None
 
@@ -109,6 +126,8 @@ def _against_overlay(source: CloneSource, target: CloneTarget) -> str | None:
 def _against_reflink(source: CloneSource, target: CloneTarget) -> str | None:
     if not source.is_near:
         return "its files are not on the volume"
+    if source.is_layer:
+        return "it is a layer over other files, which cannot share their blocks with one tree"
     return None if target.reflink else "the file system cannot share blocks between files"
 
 
@@ -134,11 +153,15 @@ _NAMES = {
 }
 
 
-def _chosen(how: How, source: CloneSource) -> str:
+def _chosen(how: How, source: CloneSource, target: CloneTarget) -> str:
     amount = format_tree(source.files, source.bytes)
     match how:
-        case How.SUBVOLUME | How.CSI:
+        case How.CSI:
+            return f"{_NAMES[how]} by storage class {target.storage_class}"
+        case How.SUBVOLUME:
             return f"{_NAMES[how]}, at once"
+        case How.OVERLAY if source.is_layer:
+            return f"a writable layer over the same files as its source: {amount}"
         case How.OVERLAY:
             return f"a writable layer over {amount}, at once"
         case How.REFLINK:
@@ -146,7 +169,7 @@ def _chosen(how: How, source: CloneSource) -> str:
         case How.FILL:
             return f"filled from the lake: {amount}"
         case _:
-            return f"copied: {amount}"
+            return f"copied{' in a pod' if target.storage_class else ''}: {amount}"
 
 
 def _seconds(how: How, source: CloneSource, target: CloneTarget) -> float | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from millpond.model.quantity import format_bytes
 from millpond.model.workspace import (
     Consistency,
     How,
@@ -55,6 +56,7 @@ class ToldSnapshot:
     unique_bytes: int = 0
     done_bytes: int = 0
     commit: str | None = None
+    is_near: bool = True
     problem: str | None = None
     is_transient: bool = False
 
@@ -91,7 +93,9 @@ def observe_snapshot(before: WorkspaceSnapshot, told: ToldSnapshot) -> Workspace
             return _taken(before, told)
         case SnapshotState.NEAR:
             if told.state == "kept" and told.commit is not None:
-                return kept(_measured_snapshot(before, told), told.commit)
+                # Of what storage has frozen, nobody knew before how much it is.
+                known = replace(before, files=told.files or before.files, bytes=told.bytes or before.bytes)
+                return kept(_measured_snapshot(known, told), told.commit)
             return replace(_measured_snapshot(before, told), done_bytes=told.done_bytes, problem=told.problem)
         case SnapshotState.KEPT if before.is_near:
             return _measured_snapshot(before, told)
@@ -99,8 +103,9 @@ def observe_snapshot(before: WorkspaceSnapshot, told: ToldSnapshot) -> Workspace
 
 
 def kept(before: WorkspaceSnapshot, commit_id: str) -> WorkspaceSnapshot:
-    """The snapshot with the commit that keeps it. One that is on its way out stays so."""
-    if before.state is SnapshotState.REMOVING:
+    """The snapshot with the commit that keeps it. One that is on its way out stays so, and one that is kept at once is
+    there when its agent tells what it holds."""
+    if before.state in (SnapshotState.REMOVING, SnapshotState.TAKING):
         return replace(before, commit_id=commit_id)
     return replace(before, state=SnapshotState.KEPT, commit_id=commit_id, problem=None, done_bytes=before.bytes)
 
@@ -170,7 +175,7 @@ def _taken(before: WorkspaceSnapshot, told: ToldSnapshot) -> WorkspaceSnapshot:
     near = replace(
         _measured_snapshot(before, told),
         state=SnapshotState.NEAR,
-        is_near=True,
+        is_near=told.is_near,
         consistency=told.consistency,
         taken_at=told.at or before.created_at,
         files=told.files,
@@ -192,3 +197,14 @@ def _left_volume(before: WorkspaceSnapshot) -> WorkspaceSnapshot:
 
 def _measured_snapshot(before: WorkspaceSnapshot, told: ToldSnapshot) -> WorkspaceSnapshot:
     return replace(before, unique_bytes=told.unique_bytes)
+
+
+def too_large(workspace: Workspace) -> str | None:
+    """What to do about one that holds more than its size where nothing but measuring keeps it to that; else None."""
+    if workspace.quota != "measured" or not workspace.over_bytes:
+        return None
+    used, size = format_bytes(workspace.used_bytes), format_bytes(workspace.size_bytes)
+    return (
+        f"workspace {workspace.name} holds {used}, more than its size of {size}. Resize it: "
+        f"mill workspace resize {workspace.name} SIZE; or go back: mill workspace restore {workspace.name}@SNAPSHOT"
+    )

@@ -45,6 +45,8 @@ def _desired(wanted: WantedWorkspace) -> DesiredWorkspace:
         how=one.how.value,
         source=_source(wanted.source),
         size_bytes=one.size_bytes,
+        storage_class=one.storage_class,
+        many_nodes=one.many_nodes,
         reserve_bytes=wanted.reserve_bytes,
         read_only=one.read_only,
         in_use=wanted.is_used,
@@ -114,6 +116,7 @@ def _snapshot(seen: SnapshotSeen) -> ToldSnapshot:
         unique_bytes=seen.unique_bytes,
         done_bytes=seen.done_bytes,
         commit=seen.commit,
+        is_near=seen.near,
         problem=seen.problem,
         is_transient=seen.transient,
     )

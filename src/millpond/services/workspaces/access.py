@@ -108,10 +108,13 @@ def announce(deps: Deps, workspace: Workspace, what: str = "changed") -> None:
     deps.events.wake(TOPIC)
 
 
-def record(tx: Connection, deps: Deps, actor: Actor, workspace: Workspace, action: str, **details: object) -> None:
+def record(
+    tx: Connection, deps: Deps, actor: Actor, workspace: Workspace, action: str, *,
+    before: dict[str, object] | None = None, after: dict[str, object] | None = None, **details: object,
+) -> None:  # fmt: skip
     audit.record(
         tx, now=deps.clock.now(), actor=actor, action=f"workspace.{action}", subject=workspace.written,
-        project_id=workspace.project_id, details={"workspace": workspace.id, **details},
+        project_id=workspace.project_id, details={"workspace": workspace.id, **details}, before=before, after=after,
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from millpond.errors import Forbidden, InUse, Invalid, NameTaken
 from millpond.model.names import WORKSPACE_DATASET
 from millpond.model.people import SYSTEM, Actor, Project, Role
 from millpond.model.quantity import format_bytes
+from millpond.model.volume import Volume
 from millpond.model.workspace import How, SnapshotState, Workspace, WorkspaceState
 from millpond.services.caches.access import announce as announce_caches
 from millpond.services.caches.admission.admit import start_fills
@@ -23,6 +24,7 @@ from millpond.services.commits import system_branches
 from millpond.services.deps import Deps
 from millpond.services.people import access as people_access
 from millpond.services.workspaces import access, planning, room
+from millpond.services.workspaces.storage import class_of
 
 logger = getLogger(__name__)
 _AT_ONCE = 100
@@ -36,7 +38,8 @@ def share(deps: Deps, actor: Actor, project: Project, written: str, *, shared: b
             raise Forbidden(f"Only {before.owner} can share workspace {before.name!r}.")
         after = replace(before, shared=shared, changed_at=deps.clock.now())
         workspaces.save(tx, after)
-        access.record(tx, deps, actor, after, "share" if shared else "unshare")
+        access.record(tx, deps, actor, after, "share" if shared else "unshare",
+                      before={"shared": not shared}, after={"shared": shared})  # fmt: skip
     access.announce(deps, after)
     return after
 
@@ -58,19 +61,20 @@ def resize(deps: Deps, actor: Actor, project: Project, written: str, size: int) 
             )  # fmt: skip
         volume = volumes.get(tx, before.volume_id)
         assert volume is not None, "workspaces keep their volume"
+        _check_claim(before, volume, size)
         evicted = (
             room.reserve(
                 tx, volume, f"workspace {before.written}", size, before.project_id, before.project, now,
                 sees=partial(people_access.sees, actor), besides=before.id,
             )
-            if size > before.size_bytes
+            if size > before.size_bytes and not before.is_claim
             else ()
         )  # fmt: skip
         # Measured anew, so that its agent hears of the size.
         after = replace(before, size_bytes=size, changed_at=now, measure=before.state is WorkspaceState.READY)
         workspaces.save(tx, after)
         start_fills(tx, volume, now)
-        access.record(tx, deps, actor, after, "resize", size=size, before=before.size_bytes)
+        access.record(tx, deps, actor, after, "resize", before={"size": before.size_bytes}, after={"size": size})
     announce_caches(deps, evicted)
     access.announce(deps, after)
     return after
@@ -99,8 +103,9 @@ def undelete(deps: Deps, actor: Actor, project: Project, written: str) -> Worksp
             before = _in_bin(tx, deps, actor, project, written)
             volume = volumes.get(tx, before.volume_id)
             assert volume is not None, "workspaces keep their volume"
+            size = 0 if before.is_claim else before.size_bytes
             evicted = room.reserve(
-                tx, volume, f"workspace {before.written}", before.size_bytes, before.project_id, before.project, now,
+                tx, volume, f"workspace {before.written}", size, before.project_id, before.project, now,
                 sees=partial(people_access.sees, actor), besides=before.id,
             )  # fmt: skip
             after = replace(before, deleted_at=None, deleted_by=None, changed_at=now)
@@ -219,6 +224,23 @@ def _check_unused(tx: Connection, workspace: Workspace) -> None:
         )  # fmt: skip
     if workspace.state is WorkspaceState.RESTORING:
         raise InUse(f"Workspace {workspace.name!r} is being restored.", hint="Wait until that is done.")
+
+
+def _check_claim(workspace: Workspace, volume: Volume, size: int) -> None:
+    """Invalid for what a claim of its class cannot become."""
+    if not workspace.is_claim:
+        return
+    if size < workspace.size_bytes:
+        raise Invalid(
+            f"Workspace {workspace.name!r} is a claim of {format_bytes(workspace.size_bytes)}. Claims never shrink.",
+            hint="Clone it into a smaller one: mill workspace clone SOURCE NEW --size SIZE", fields=["size_bytes"],
+        )  # fmt: skip
+    found = class_of(volume, workspace.storage_class)
+    if size > workspace.size_bytes and found is not None and not found["expands"]:
+        raise Invalid(
+            f"Claims of storage class {workspace.storage_class} cannot be made larger (allowVolumeExpansion).",
+            hint=f"Clone it: mill workspace clone {workspace.name} NEW --size SIZE", fields=["size_bytes"],
+        )  # fmt: skip
 
 
 def _locked(tx: Connection, found: Workspace) -> Workspace:

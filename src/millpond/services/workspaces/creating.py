@@ -53,8 +53,9 @@ def create(deps: Deps, actor: Actor, project: Project, wanted: Wanted, also: Als
         volume = volumes.lock(tx, planned.volume.id)
         assert volume is not None, "it was just planned with, in this transaction"
         written = f"workspace {project.name}/{wanted.name}"
-        evicted = room.reserve(tx, volume, written, wanted.size_bytes, project.id, project.name, now, sees=sees)
-        source = anchored(tx, deps, actor, wanted.source, volume)
+        size = 0 if wanted.storage_class else wanted.size_bytes
+        evicted = room.reserve(tx, volume, written, size, project.id, project.name, now, sees=sees)
+        source = anchored(tx, deps, actor, wanted.source, volume, wanted.storage_class)
         made = _new(actor, project, volume, replace(wanted, source=source), planned, now)
         try:
             with tx.begin_nested():
@@ -97,6 +98,15 @@ def clone_size(origin: Workspace | None, source: WorkspaceSource, asked: int | N
     raise Invalid("No size given.", hint="Add --size, like --size 20GB.", fields=["size_bytes"])
 
 
+def placed_like(origin: Workspace | None, wanted: Wanted) -> Wanted:
+    """A clone of a claim is one of the same class, unless somebody says where it goes."""
+    chosen = wanted.storage_class or wanted.volume or wanted.near or wanted.tier
+    if origin is None or not origin.is_claim or chosen:
+        return wanted
+    many = wanted.many_nodes or origin.many_nodes
+    return replace(wanted, storage_class=origin.storage_class, many_nodes=many, volume=origin.volume)
+
+
 def lease_source(tx: Connection, workspace: Workspace, now: datetime) -> None:
     """Keep the cached commit that it is made from: while it is made, as the lower layer for as long as it lives."""
     leases.release_workspace(tx, workspace.id)
@@ -107,13 +117,16 @@ def lease_source(tx: Connection, workspace: Workspace, now: datetime) -> None:
 
 
 def anchored(
-    tx: Connection, deps: Deps, actor: Actor, source: WorkspaceSource, volume: Volume
+    tx: Connection, deps: Deps, actor: Actor, source: WorkspaceSource, volume: Volume, storage_class: str
 ) -> WorkspaceSource:  # fmt: skip
-    """Another volume cannot have a tree that is being written: there a snapshot of it is taken first, and kept."""
+    """Another volume cannot have a tree that is being written: there a snapshot of it is taken first, and kept.
+
+    Nor can a claim have that of a directory, and the other way round.
+    """
     if source.kind is not Begins.WORKSPACE:
         return source
     origin = access.lock(tx, source.workspace_id)
-    if origin is None or origin.volume_id == volume.id:
+    if origin is None or (origin.volume_id == volume.id and origin.is_claim == bool(storage_class)):
         return source
     taken = snapshots.take_in(tx, deps, actor, origin, series="clone", origin=SnapshotOrigin.MANUAL)
     return sources.of_snapshot(origin, taken)
@@ -136,6 +149,8 @@ def _new(
         site_id=volume.site_id,
         site=volume.site,
         size_bytes=wanted.size_bytes,
+        storage_class=wanted.storage_class,
+        many_nodes=wanted.many_nodes,
         read_only=wanted.read_only,
         how=planned.decision.how,
         reasons=planned.reasons,

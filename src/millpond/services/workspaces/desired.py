@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from sqlalchemy import Connection
 
-from millpond.db import projects, volumes, workspace_snapshots, workspaces
+from millpond.db import jobs, projects, volumes, workspace_snapshots, workspaces
 from millpond.model.agent import Agent
 from millpond.model.volume import Volume
 from millpond.model.workspace import (
@@ -19,7 +20,7 @@ from millpond.model.workspace import (
     WorkspaceState,
 )
 from millpond.services.deps import Deps
-from millpond.services.workspaces import sources, tokens
+from millpond.services.workspaces import run_snapshots, sources, tokens
 
 SnapshotWant = Literal["near", "kept", "absent"]
 
@@ -67,7 +68,7 @@ def wanted_workspaces(tx: Connection, deps: Deps, agent: Agent) -> list[WantedWo
         return []
     accounts = projects.accounts(tx, {one.project_id for one in found})
     taken = workspace_snapshots.of_workspaces(tx, [one.id for one in found])
-    used = workspaces.living_jobs(tx, [one.id for one in found], placed=True)
+    used = _used_by_jobs(tx, [one.id for one in found], is_taking=any(map(_is_taking, chain(*taken.values()))))
     places = {one.id: one for one in volumes.all_of(tx, agent.site_id)}
     listed = [
         _wanted(tx, deps, one, places[one.volume_id], accounts, taken.get(one.id, ()), in_use=one.id in used)
@@ -77,12 +78,28 @@ def wanted_workspaces(tx: Connection, deps: Deps, agent: Agent) -> list[WantedWo
     return [one for one in listed if one is not None]
 
 
+def _used_by_jobs(tx: Connection, workspace_ids: Collection[str], *, is_taking: bool) -> set[str]:
+    """Those that jobs have. While snapshots are taken, without jobs that wait for the one of their start: none of them
+    writes yet."""
+    placed = workspaces.living_jobs(tx, workspace_ids, placed=True)
+    if not is_taking:
+        return set(placed)
+    known = jobs.by_ids(tx, {job_id for living in placed.values() for job_id, _, _ in living})
+    holds = run_snapshots.start_holds(tx, [one for one in known.values() if one.status.started_at is None])
+    waiting = {job_id for job_id, hold in holds.items() if hold.waits is not None}
+    return {key for key, living in placed.items() if any(job_id not in waiting for job_id, _, _ in living)}
+
+
+def _is_taking(snapshot: WorkspaceSnapshot) -> bool:
+    return snapshot.state is SnapshotState.TAKING
+
+
 def _wanted(
     tx: Connection, deps: Deps, workspace: Workspace, volume: Volume, accounts: Mapping[str, int],
     taken: Sequence[WorkspaceSnapshot], *, in_use: bool,
 ) -> WantedWorkspace | None:  # fmt: skip
     """None while it waits: for room, or for what it is to be made from."""
-    source = sources.resolve(tx, workspace.source, workspace.volume_id)
+    source = sources.resolve(tx, workspace.source, workspace.volume_id, workspace.storage_class)
     if workspace.attempt == 0 or (workspace.state is WorkspaceState.CREATING and source is None):
         return None
     wanted = [one for one in (_snapshot(snapshot, taken) for snapshot in taken) if one is not None]
@@ -113,7 +130,7 @@ def _snapshot(snapshot: WorkspaceSnapshot, taken: Sequence[WorkspaceSnapshot]) -
         want = "kept"
     else:
         return None
-    return WantedSnapshot(snapshot, want, _parent(snapshot, taken) if want == "kept" else None)
+    return WantedSnapshot(snapshot, want, None if want == "absent" else _parent(snapshot, taken))
 
 
 def _parent(snapshot: WorkspaceSnapshot, taken: Sequence[WorkspaceSnapshot]) -> str | None:
@@ -128,7 +145,7 @@ def _restore(
     wanted = workspace.restore
     if wanted is None or not any(one.number == wanted.safety and one.is_there for one in taken):
         return None
-    source = sources.resolve(tx, wanted.source, workspace.volume_id)
+    source = sources.resolve(tx, wanted.source, workspace.volume_id, workspace.storage_class)
     if source is None:
         return None
     return WantedRestore(wanted.attempt, _source(tx, source, workspace.volume_id))

@@ -6,13 +6,15 @@ file is their own affair.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
-from millpond.db import agents, computes, volumes, workspaces
+from millpond.db import agents, computes, jobs, nodes, volumes, workspaces
+from millpond.decide.workspaces.life import too_large
 from millpond.errors import BadRequest, Conflict, Forbidden
+from millpond.model.compute import Compute
 from millpond.model.job import Job
 from millpond.model.job_spec import JobSpec, JobWorkspace
 from millpond.model.mount import checked_target
@@ -21,6 +23,8 @@ from millpond.model.workspace import How, Workspace, WorkspaceState
 from millpond.services.workspaces import access
 
 RULE = "workspace"
+# The label by which Kubernetes tells its nodes apart.
+HOSTNAME = "kubernetes.io/hostname"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,33 +52,43 @@ def resolved(tx: Connection, actor: Actor, project: Project, spec: JobSpec) -> J
     if len(sites) > 1:
         named = ", ".join(f"{one.name} is at {one.site}" for one in sites.values())
         raise BadRequest(f"The workspaces of a job must be at one site: {named}.")
-    layered = next((workspace for workspace, _ in found if workspace.how is How.OVERLAY), None)
-    return replace(
+    bound = next((workspace for workspace, _ in found if workspace.how is How.OVERLAY or workspace.is_claim), None)
+    compute = _compute_of(tx, spec, bound) if bound else None
+    placed = replace(
         spec,
         workspaces=tuple(one for _, one in found),
         site_id=next(iter(sites)),
-        compute=_compute_of(tx, spec, layered) if layered else spec.compute,
+        compute=compute.name if compute else spec.compute,
     )
+    for workspace, _ in found:
+        if workspace.is_claim and not workspace.many_nodes and compute is not None:
+            placed = _on_one_node(tx, placed, workspace, compute)
+    return placed
 
 
 def waiting(tx: Connection, job_ids: Collection[str]) -> Mapping[str, str]:
     """Of queued jobs, why one cannot begin before something happened to its workspace."""
     used = workspaces.of_waiting_jobs(tx, job_ids)
     known = workspaces.by_ids(tx, {one for found in used.values() for one in found})
+    elsewhere = _held_claims(tx, known.values())
     said = {
-        job_id: next(filter(None, (_why_not(known.get(one)) for one in found)), None) for job_id, found in used.items()
+        job_id: next(filter(None, (_why_not(known.get(one)) or elsewhere(job_id, one) for one in found)), None)
+        for job_id, found in used.items()
     }
     return {job_id: words for job_id, words in said.items() if words}
 
 
 def may_begin(tx: Connection, job: Job) -> bool:
-    """Whether all its workspaces are ready. They are locked: nothing replaces their content while a job is placed."""
-    return all(_why_not(workspaces.lock(tx, one.id)) is None for one in job.spec.workspaces)
+    """Whether all its workspaces are ready. They are locked: nothing replaces their content while a job is placed, and
+    no two jobs are placed at once with a claim for one node."""
+    found = [workspaces.lock(tx, one.id) for one in job.spec.workspaces]
+    held = _held_claims(tx, [one for one in found if one is not None])
+    return all(_why_not(one) is None and (one is None or held(job.id, one.id) is None) for one in found)
 
 
-def trees_of(tx: Connection, jobs: Sequence[Job]) -> Mapping[str, Sequence[JobTree]]:
+def trees_of(tx: Connection, found: Sequence[Job]) -> Mapping[str, Sequence[JobTree]]:
     """By job, its workspaces as they are now."""
-    needing = [job for job in jobs if job.spec.workspaces]
+    needing = [job for job in found if job.spec.workspaces]
     known = workspaces.by_ids(tx, {one.id for job in needing for one in job.spec.workspaces})
     return {job.id: [_tree(one, known.get(one.id)) for one in job.spec.workspaces] for job in needing}
 
@@ -106,27 +120,66 @@ def _resolved(tx: Connection, actor: Actor, project: Project, asked: JobWorkspac
     )
 
 
-def _compute_of(tx: Connection, spec: JobSpec, layered: Workspace) -> str | None:
-    """A writable layer is mounted on one machine: that of the agent that tends the volume."""
-    volume = volumes.get(tx, layered.volume_id)
+def _compute_of(tx: Connection, spec: JobSpec, bound: Workspace) -> Compute | None:
+    """That of the agent that tends the volume: it alone mounts a writable layer, or has the claims of its cluster."""
+    volume = volumes.get(tx, bound.volume_id)
     agent = agents.get(tx, volume.filler_id) if volume and volume.filler_id else None
     compute = computes.get(tx, agent.compute_id) if agent else None
-    if compute is None:
-        return spec.compute
-    if spec.compute not in (None, compute.name):
+    if compute is not None and spec.compute not in (None, compute.name):
+        what = "a claim of the cluster" if bound.is_claim else "a writable layer, which is there on"
         raise BadRequest(
-            f"Workspace {layered.name!r} is a writable layer, which is there on {compute.name} alone.",
-            hint=f"Run the job there, or copy the workspace: mill workspace clone {layered.name} NEW",
+            f"Workspace {bound.name!r} is {what} {compute.name}{'' if bound.is_claim else ' alone'}.",
+            hint=f"Run the job there, or copy the workspace: mill workspace clone {bound.name} NEW --volume VOLUME",
         )
-    return compute.name
+    return compute
+
+
+def _on_one_node(tx: Connection, spec: JobSpec, workspace: Workspace, compute: Compute) -> JobSpec:
+    """The spec on the node where the claim is mounted now, if it is. BadRequest for a job that may need several."""
+    if spec.processes > 1 and len(nodes.present(tx, [compute.id])) > 1:
+        raise BadRequest(
+            f"Workspace {workspace.name!r} is a ReadWriteOnce claim, which one node mounts at a time, and the "
+            f"{spec.processes} processes of the job may run on several nodes of {compute.name}.",
+            hint=f"Copy it for many nodes: mill workspace clone {workspace.name} NEW --class CLASS --access many",
+        )
+    users = workspaces.nodes_of(tx, [workspace.id]).get(workspace.id, ())
+    at = next((one for one in nodes.present(tx, [compute.id]) if users and one.name == users[0][2]), None)
+    if at is None or HOSTNAME not in at.labels:
+        return spec
+    return replace(spec, node_selector={**spec.node_selector, HOSTNAME: at.labels[HOSTNAME]})
+
+
+def _held_claims(tx: Connection, found: Collection[Workspace]) -> Callable[[str, str], str | None]:
+    """Why a job cannot have a workspace beside the jobs that have it: a claim for one node is mounted on another."""
+    single = {one.id: one for one in found if one.is_claim and not one.many_nodes}
+    users = workspaces.nodes_of(tx, list(single))
+    return lambda job_id, workspace_id: _why_held(tx, job_id, single.get(workspace_id), users.get(workspace_id, ()))
+
+
+def _why_held(
+    tx: Connection, job_id: str, workspace: Workspace | None, users: Sequence[tuple[str, str, str]]
+) -> str | None:  # fmt: skip
+    if workspace is None or not users or users[0][0] == job_id:
+        return None
+    _, name, node = users[0]
+    job = jobs.get(tx, job_id)
+    at = job.spec.node_selector.get(HOSTNAME) if job is not None else None
+    volume = volumes.get(tx, workspace.volume_id)
+    agent = agents.get(tx, volume.filler_id) if volume and volume.filler_id else None
+    present = nodes.present(tx, [agent.compute_id]) if agent else ()
+    if len(present) == 1 or any(one.name == node and at and one.labels.get(HOSTNAME) == at for one in present):
+        return None
+    return (
+        f"workspace {workspace.name} is a ReadWriteOnce claim, which one node mounts at a time: job {name} has it on "
+        f"{node}."
+    )
 
 
 def _why_not(workspace: Workspace | None) -> str | None:
     if workspace is None or workspace.deleted_at is not None:
         return "its workspace was removed."
     if workspace.state is WorkspaceState.READY:
-        over = workspace.quota == "measured" and workspace.over_bytes
-        return f"workspace {workspace.name} holds more than its size." if over else None
+        return too_large(workspace)
     problem = f": {workspace.problem}" if workspace.problem else "."
     return f"workspace {workspace.name} is {workspace.state.value}{problem}"
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection
 
-from millpond.db import workspace_snapshots, workspaces
+from millpond.db import commits, workspace_snapshots, workspaces
 from millpond.decide.workspaces.life import kept
 from millpond.errors import Conflict
 from millpond.model.names import WORKSPACE_DATASET
@@ -18,11 +19,16 @@ def note_kept(tx: Connection, workspace_id: str, number: int, commit_id: str) ->
 
     Conflict for a snapshot that is gone or on its way out: nothing is kept for it any more.
     """
-    workspaces.lock(tx, workspace_id)
+    workspace = workspaces.lock(tx, workspace_id)
     found = workspace_snapshots.get(tx, workspace_id, number)
     if found is None or found.state in (SnapshotState.REMOVING, SnapshotState.FAILED):
         raise Conflict("This snapshot is no longer wanted: it is not kept.")
-    workspace_snapshots.save(tx, kept(found, commit_id))
+    after = kept(found, commit_id)
+    commit = commits.get(tx, commit_id) if workspace is not None and workspace.is_claim else None
+    if commit is not None:
+        # Of what storage has frozen, nobody has counted the files before.
+        after = replace(after, files=commit.files, bytes=commit.bytes)
+    workspace_snapshots.save(tx, after)
 
 
 def lineage_of(tx: Connection, workspace_id: str, number: int) -> dict[str, Any]:

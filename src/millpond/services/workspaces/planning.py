@@ -27,6 +27,7 @@ from millpond.services.computes import trust
 from millpond.services.people import access
 from millpond.services.places.geography import Geography
 from millpond.services.workspaces import room, sources
+from millpond.services.workspaces.storage import class_of, no_such_class
 
 LEAST_BYTES = 1_000_000
 MOST_BYTES = 1 << 60
@@ -42,6 +43,9 @@ class Wanted:
     volume: str | None = None
     near: str | None = None
     tier: str | None = None
+    # As a claim of this class of a Kubernetes cluster, which pods of several nodes may mount or not.
+    storage_class: str = ""
+    many_nodes: bool = False
     read_only: bool = False
     shared: bool = False
     git_url: str = ""
@@ -68,18 +72,23 @@ def check_wanted(wanted: Wanted) -> None:
             fields=["size_bytes"],
         )  # fmt: skip
     check_holds(wanted.size_bytes, wanted.source)
+    if wanted.many_nodes and not wanted.storage_class:
+        raise Invalid(
+            "Only claims of a storage class are for one node or many.", hint="Add --class CLASS.", fields=["many_nodes"]
+        )
     for text in (wanted.git_url, wanted.git_ref):
         if text.startswith("-") or (text and not text.isprintable()):
             raise Invalid(f"{text[:100]!r} is not a Git repository or ref.", fields=["git"])
 
 
-def check_holds(size: int, source: WorkspaceSource) -> None:
-    """Invalid if the source is larger than the workspace may be."""
+def check_holds(size: int, source: WorkspaceSource, *, of: str = "") -> None:
+    """Invalid if the source is larger than the workspace may be; `of`: the one that is there already."""
     if source.bytes > size:
+        least = f"{-(-source.bytes // 1_000_000)}MB"
         raise Invalid(
             f"{source.written} holds {format_tree(source.files, source.bytes)}, more than the size of "
             f"{format_bytes(size)}.",
-            hint=f"Ask for at least --size {-(-source.bytes // 1_000_000)}MB.",
+            hint=f"Resize it first: mill workspace resize {of} {least}" if of else f"Ask for at least --size {least}.",
             fields=["size_bytes"],
             needed_bytes=source.bytes,
         )
@@ -100,8 +109,9 @@ def plan(
     if not chosen.ranked:
         raise _nowhere(wanted, candidates, [error for _, error in options.values() if error is not None])
     volume = next(one for one in candidates if one.id == chosen.ranked[0].id)
-    source = sources.resolve(tx, wanted.source, volume.id) or wanted.source
-    decision = sources.decide_how(tx, source, volume, places, len(serving(places, known, volume)))
+    source = sources.resolve(tx, wanted.source, volume.id, wanted.storage_class) or wanted.source
+    machines = len(serving(places, known, volume))
+    decision = sources.decide_how(tx, source, volume, places, machines, wanted.storage_class)
     reasons = (*decision.reasons, *chosen.reasons) if wanted.volume is None else decision.reasons
     return Planned(volume, decision, reasons, wanted.size_bytes, chosen.ranked[0].evicts)
 
@@ -112,6 +122,17 @@ def serving(places: Geography, known: Sequence[Compute], volume: Volume) -> Sequ
 
 
 def _candidates(tx: Connection, wanted: Wanted) -> Sequence[Volume]:
+    """Volumes that it may go to; for a claim, those whose agents make claims of its class."""
+    found = _named_or_of_tier(tx, wanted)
+    if not wanted.storage_class:
+        return found
+    offering = [one for one in found if class_of(one, wanted.storage_class) is not None]
+    if not offering:
+        raise no_such_class(wanted.storage_class, found)
+    return offering
+
+
+def _named_or_of_tier(tx: Connection, wanted: Wanted) -> Sequence[Volume]:
     found = volumes.all_of(tx)
     if wanted.volume is not None:
         named = volumes.find(tx, wanted.volume)
@@ -148,7 +169,8 @@ def _option(
             name=volume.name,
             free_bytes=max(0, free),
             refusal=refusal.message if refusal else None,
-            has_source=wanted.source.kind is not Begins.EMPTY and sources.is_near(tx, wanted.source, volume),
+            has_source=wanted.source.kind is not Begins.EMPTY
+            and sources.is_near(tx, wanted.source, volume, wanted.storage_class),
             evicts=len(answer.evict) if isinstance(answer, Admit) else 0,
             computes=len(serving(places, known, volume)),
         ), refusal
@@ -160,6 +182,8 @@ def _option(
             raise VolumeProblem(f"{wanted.near} does not see it", hint="See: mill topology", volume=volume.name)
     except MillError as error:
         return option(None, error)
+    if wanted.storage_class:
+        return option(None, None)  # the class has room of its own
     written = f"workspace {project.name}/{wanted.name}"
     answer = room.would_fit(tx, volume, written, wanted.size_bytes, project.id, now, sees=sees)
     refused = room.does_not_fit(volume, wanted.size_bytes, answer) if isinstance(answer, Refuse) else None

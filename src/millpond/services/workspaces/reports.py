@@ -10,10 +10,9 @@ from sqlalchemy import Connection
 
 from millpond.db import jobs, volumes, workspace_snapshots, workspaces
 from millpond.decide import job_life
-from millpond.decide.workspaces.life import Told, ToldSnapshot, observe, observe_snapshot
+from millpond.decide.workspaces.life import Told, ToldSnapshot, observe, observe_snapshot, too_large
 from millpond.model.agent import Agent
 from millpond.model.job import Ending, Job
-from millpond.model.quantity import format_bytes
 from millpond.model.workspace import SnapshotState, Workspace, WorkspaceSnapshot, WorkspaceState
 from millpond.services.caches.admission.admit import start_fills
 from millpond.services.deps import Deps
@@ -96,17 +95,14 @@ def _not_safe(after: Workspace, taken: Mapping[int, WorkspaceSnapshot], now: dat
 
 def _stop_oversized(tx: Connection, workspace: Workspace, now: datetime) -> list[Job]:
     """Where nothing but measuring keeps a workspace to its size, the jobs that write to it are stopped."""
-    if workspace.quota != "measured" or not workspace.over_bytes:
+    problem = too_large(workspace)
+    if problem is None:
         return []
-    reason = (
-        f"Stopped: workspace {workspace.name} holds {format_bytes(workspace.used_bytes)}, more than its size of "
-        f"{format_bytes(workspace.size_bytes)}. Resize it: mill workspace resize {workspace.name} SIZE"
-    )
     stopped: list[Job] = []
     for job_id, _, read_only in workspaces.living_jobs(tx, [workspace.id], placed=True).get(workspace.id, ()):
         job = None if read_only else jobs.lock(tx, job_id)
         if job is not None and job.status.stop_requested_at is None and not job.status.state.is_finished:
-            after = job_life.request_stop(job, reason, now, Ending.PROBLEM)
+            after = job_life.request_stop(job, f"Stopped: {problem}", now, Ending.PROBLEM)
             stopped += [after] if job_changes.save(tx, job, after, now) else []
     return stopped
 

@@ -33,6 +33,7 @@ def restore(deps: Deps, actor: Actor, project: Project, written: str, snapshot: 
         workspace = access.lock_used(tx, actor, project, written)
         _check_unused(tx, workspace)
         source = sources.of_snapshot(workspace, sources.find_snapshot(tx, workspace, snapshot))
+        planning.check_holds(workspace.size_bytes, source, of=workspace.name)
         after = _begin(tx, deps, actor, workspace, source)
         access.record(tx, deps, actor, workspace, "restore", snapshot=source.written)
     access.announce(deps, after)
@@ -50,7 +51,7 @@ def refresh(deps: Deps, actor: Actor, project: Project, written: str, origin: st
     with deps.db.write() as tx:
         workspace = access.lock_used(tx, actor, project, written)
         _check_unused(tx, workspace)
-        planning.check_holds(workspace.size_bytes, source)
+        planning.check_holds(workspace.size_bytes, source, of=workspace.name)
         if source.workspace_id == workspace.id and source.kind is Begins.WORKSPACE:
             raise BadRequest(f"Workspace {workspace.name!r} cannot be refreshed from itself.")
         anchored = _anchored(tx, deps, actor, source, workspace)
@@ -66,7 +67,7 @@ def restore_into(
     """A snapshot as a new workspace; the one it was taken of stays as it is."""
     source, origin = creating.source_of(deps, actor, project, workspace=f"{written}@{snapshot}")
     wanted = Wanted(into, creating.clone_size(origin, source, size), source)
-    return creating.create(deps, actor, project, wanted)
+    return creating.create(deps, actor, project, creating.placed_like(origin, wanted))
 
 
 def _newest(
@@ -100,7 +101,7 @@ def _anchored(
 ) -> WorkspaceSource:  # fmt: skip
     volume = volumes.get(tx, target.volume_id)
     assert volume is not None, "workspaces keep their volume"
-    return creating.anchored(tx, deps, actor, source, volume)
+    return creating.anchored(tx, deps, actor, source, volume, target.storage_class)
 
 
 def _begin(

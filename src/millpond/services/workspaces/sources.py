@@ -17,6 +17,7 @@ from millpond.model.topology import LAKE
 from millpond.model.volume import Volume
 from millpond.model.workspace import (
     Begins,
+    How,
     SnapshotState,
     Workspace,
     WorkspaceSnapshot,
@@ -29,6 +30,7 @@ from millpond.services.deps import Deps
 from millpond.services.people import access as people_access
 from millpond.services.places.geography import Geography
 from millpond.services.workspaces import access
+from millpond.services.workspaces.storage import class_of, clone_problem
 
 
 def of_dataset(deps: Deps, actor: Actor, project: Project, written: str) -> WorkspaceSource:
@@ -95,10 +97,13 @@ def find_snapshot(tx: Connection, workspace: Workspace, written: str) -> Workspa
     return wanted[0]
 
 
-def resolve(tx: Connection, source: WorkspaceSource, volume_id: str) -> WorkspaceSource | None:
-    """The source as its agent can have it on this volume now; None while it is not there yet.
+def resolve(
+    tx: Connection, source: WorkspaceSource, volume_id: str, storage_class: str = ""
+) -> WorkspaceSource | None:  # fmt: skip
+    """The source as its agent can have it on this volume, or on a claim of this class, now; None while it is not there
+    yet.
 
-    A near snapshot of the same volume is itself; otherwise the commit that keeps it stands for it.
+    A near snapshot of the same volume or class is itself; otherwise the commit that keeps it stands for it.
     """
     if source.kind is not Begins.SNAPSHOT:
         return source
@@ -106,7 +111,8 @@ def resolve(tx: Connection, source: WorkspaceSource, volume_id: str) -> Workspac
     of = workspaces.get(tx, source.workspace_id)
     if snapshot is None or of is None:
         return None
-    if snapshot.is_near and of.volume_id == volume_id and snapshot.is_there:
+    lies_there = (of.volume_id, of.storage_class) == (volume_id, storage_class)
+    if snapshot.is_near and lies_there and snapshot.is_there:
         return replace(source, files=snapshot.files, bytes=snapshot.bytes)
     return _kept(tx, of, snapshot, source) if snapshot.commit_id else None
 
@@ -140,33 +146,38 @@ def cached_on(tx: Connection, source: WorkspaceSource, volume_id: str) -> Cached
     return found if is_there else None
 
 
-def is_near(tx: Connection, source: WorkspaceSource, volume: Volume) -> bool:
-    """True if its files lie on the volume."""
+def is_near(tx: Connection, source: WorkspaceSource, volume: Volume, storage_class: str = "") -> bool:
+    """True if its files lie on the volume, or on a claim of its cluster where one of `storage_class` is made."""
     if source.kind is Begins.EMPTY:
         return False
     if source.kind is Begins.COMMIT:
         return cached_on(tx, source, volume.id) is not None
     of = workspaces.get(tx, source.workspace_id)
-    if of is None or of.volume_id != volume.id:
+    if of is None or of.volume_id != volume.id or of.is_claim != bool(storage_class):
         return False
     snapshot = workspace_snapshots.get(tx, source.workspace_id, source.number) if source.number else None
     return snapshot is None or snapshot.is_near or snapshot.state is SnapshotState.TAKING
 
 
-def decide_how(tx: Connection, source: WorkspaceSource, volume: Volume, places: Geography, machines: int
-) -> CloneDecision:  # fmt: skip
-    """How it is made on the volume, and about how long that takes."""
+def decide_how(
+    tx: Connection, source: WorkspaceSource, volume: Volume, places: Geography, machines: int, storage_class: str = ""
+) -> CloneDecision:
+    """How it is made on the volume, or as a claim of its cluster, and about how long that takes."""
     features = volume.features or {}
     measured = {one.volume_id: one.bytes_per_second for one in links.bandwidths(tx) if one.source_id == LAKE}
-    near = is_near(tx, source, volume)
+    near = is_near(tx, source, volume, storage_class)
+    is_tree = source.kind in (Begins.WORKSPACE, Begins.SNAPSHOT)
+    is_layer = near and is_tree and _is_layer(tx, source)
     return choose_how(
         CloneSource(
             source.kind,
             source.files,
             source.bytes,
             is_near=near,
-            # On such a file system every workspace and every snapshot is one.
-            is_subvolume=near and source.kind in (Begins.WORKSPACE, Begins.SNAPSHOT) and _has(volume, "subvolumes"),
+            # On such a file system every workspace and every snapshot is one, layers aside.
+            is_subvolume=near and is_tree and not is_layer and _has(volume, "subvolumes"),
+            is_layer=is_layer,
+            is_claim=bool(storage_class) and _class_of(tx, source) == storage_class,
         ),
         CloneTarget(
             reflink=_has(volume, "reflink"),
@@ -174,9 +185,22 @@ def decide_how(tx: Connection, source: WorkspaceSource, volume: Volume, places: 
             overlay=_has(volume, "overlay"),
             overlay_problem=str(features.get("overlay_problem") or ""),
             machines=machines,
+            storage_class=storage_class,
+            clone_problem=clone_problem(class_of(volume, storage_class)) if source.kind is Begins.WORKSPACE else "",
             lake_bytes_per_second=places.within_limit(measured.get(volume.id), LAKE, volume.site_id),
         ),
     )
+
+
+def _is_layer(tx: Connection, source: WorkspaceSource) -> bool:
+    of = workspaces.get(tx, source.workspace_id)
+    return of is not None and of.how is How.OVERLAY
+
+
+def _class_of(tx: Connection, source: WorkspaceSource) -> str:
+    """The storage class of the workspace that a source is, or is a snapshot of."""
+    of = workspaces.get(tx, source.workspace_id) if source.workspace_id and source.kind is not Begins.COMMIT else None
+    return of.storage_class if of is not None else ""
 
 
 def _has(volume: Volume, feature: str) -> bool:

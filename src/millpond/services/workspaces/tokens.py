@@ -42,6 +42,7 @@ def actor_of(deps: Deps, secret: str) -> Actor:
         name=found.owner,
         site_id=found.site_id,
         workspace_id=found.id,
+        via=f"workspace {found.id}",
         roles={**dict.fromkeys(reads, Role.VIEWER), found.project_id: Role.MEMBER},
     )
 

@@ -48,6 +48,10 @@ class WorkspaceDocument:
     # The attempt of the last restore, and one that is about to take its last step: a `PendingRestore`.
     restored: int = 0
     pending: dict[str, Any] | None = None
+    # Its tree is on this claim of a cluster, whose class and namespace these are; nothing of it is on the volume.
+    claim: str = ""
+    claim_space: str = ""
+    storage_class: str = ""
 
     @property
     def is_overlay(self) -> bool:
@@ -80,6 +84,8 @@ class SnapshotDocument:
     # The directory on the volume is gone: what was kept of it is left.
     is_near: bool = True
     kept_commit: str | None = None
+    # Of a claim: what the cluster has frozen.
+    volume_snapshot: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +179,12 @@ def leftovers(project: Path) -> list[Path]:
 
 def read_workspace(folder: WorkspaceFolder) -> WorkspaceDocument | None:
     """None if there is no such workspace. VolumeProblem for a document that cannot be read."""
-    found = _read(folder.document)
+    return read_document(folder.path)
+
+
+def read_document(folder: Path) -> WorkspaceDocument | None:
+    """The same of the directory of a workspace, wherever it is just now."""
+    found = _read(folder / "workspace.json")
     return None if found is None else WorkspaceDocument(**_known(WorkspaceDocument, found))
 
 
@@ -193,6 +204,12 @@ def read_snapshot(folder: WorkspaceFolder, number: int) -> SnapshotDocument | No
     """None if it was not taken, or not to its end."""
     found = _read(folder.snapshot_document(number))
     return None if found is None else SnapshotDocument(**_known(SnapshotDocument, found))
+
+
+def snapshot_documents(folder: Path) -> list[SnapshotDocument]:
+    """Of all snapshots that are whole, in the directory of a workspace."""
+    found = [_read(path) for path in sorted((folder / "snapshots").glob("*.json"))]
+    return [SnapshotDocument(**_known(SnapshotDocument, one)) for one in found if one is not None]
 
 
 def write_snapshot(folder: WorkspaceFolder, document: SnapshotDocument) -> None:

@@ -139,8 +139,13 @@ def make_tree(
     if origin.is_subvolume and tools.subvolumes:
         btrfs.snapshot(origin.path, making / "tree", read_only=False)
         return MadeTree("subvolume", is_subvolume=True)
+    if origin.is_overlay and only_tree:
+        made = _merged(tools, folder, making, origin)
+        return replace(made, reason="it no longer has the layers of the snapshot")
+    if origin.is_overlay and how == "copy":
+        return _merged(tools, folder, making, origin)
     if origin.is_overlay:
-        return _merged(tools, folder, making, origin) if only_tree else _over_layers(tools, folder, making, origin, how)
+        return _over_layers(tools, folder, making, origin, how)
     if how == "overlay" and not only_tree and not origin.is_live:
         if tools.overlay:
             return _over(tools, folder, making, origin)
@@ -226,10 +231,13 @@ def _over_layers(tools: TreeTools, folder: WorkspaceFolder, making: Path, origin
 def _merged(tools: TreeTools, folder: WorkspaceFolder, making: Path, origin: Origin) -> MadeTree:
     """A tree without layers, copied from what the layers are together."""
     assert origin.path is not None
+    plain, tree = replace(origin, is_overlay=False), origin.path.with_name("tree")
+    if origin.is_live and tree.is_mount():  # a layer that is written to cannot be mounted a second time
+        return _copied(tools, making, tree, plain, "copy")
     with MergedView(folder, origin, making / "merged") as view:
-        made = _copied(tools, making, view, replace(origin, is_overlay=False), "copy")
+        made = _copied(tools, making, view, plain, "copy")
     (making / "merged").rmdir()
-    return replace(made, reason="it no longer has the layers of the snapshot")
+    return made
 
 
 @contextmanager

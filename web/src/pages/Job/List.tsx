@@ -74,6 +74,7 @@ function BinNote() {
 function NoJobs() {
   return (
     <EmptyState
+      docs="jobs/"
       icon={IconPlayerPlay}
       sentence="No jobs yet. A job runs a command next to its data."
       action={<NewJobButton />}

@@ -16,6 +16,7 @@ import { Time } from "../../components/Time";
 import { useTopic } from "../../hooks/useLive";
 import { formatBytes, formatSeconds, plural } from "../../lib/quantity";
 import { Clones } from "./parts/Clones";
+import { Sessions } from "./parts/Sessions";
 import { SnapshotDiff } from "./parts/SnapshotDiff";
 import { SnapshotFiles } from "./parts/SnapshotFiles";
 import { Snapshots } from "./parts/Snapshots";
@@ -39,6 +40,7 @@ function Parts({ workspace }: { workspace: Workspace }) {
   return (
     <Stack gap={0}>
       <Header workspace={workspace} />
+      <Sessions workspace={workspace} />
       <TabBar
         label={`Parts of ${workspace.name}`}
         tabs={WORKSPACE_TABS}
@@ -104,7 +106,12 @@ function factsOf(workspace: Workspace) {
       name: "Made",
       value: `${howWords(workspace)}${took && took >= 0.05 ? ` in ${formatSeconds(took)}` : ""}`,
     },
-    { name: "At", value: `${workspace.path} (${workspace.volume}, ${workspace.site})` },
+    workspace.storage_class
+      ? {
+          name: "Claim",
+          value: `${workspace.storage_class}, ${workspace.many_nodes ? "ReadWriteMany" : "ReadWriteOnce"} (${workspace.site})`,
+        }
+      : { name: "At", value: `${workspace.path} (${workspace.volume}, ${workspace.site})` },
   ];
 }
 

@@ -81,6 +81,7 @@ export function WorkspaceList() {
 function NoWorkspaces() {
   return (
     <EmptyState
+      docs="workspaces/"
       icon={IconLayersIntersect}
       sentence="No workspaces yet. Create one, empty or with the files of a dataset."
       command="mill workspace create project1 --size 20GB --from xray"

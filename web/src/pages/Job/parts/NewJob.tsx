@@ -31,9 +31,11 @@ import { commandWords } from "../../../lib/shell";
 import { DataRows } from "./DataRows";
 import { commandLineOf, type Draft, gridOf, makesGrid, mountsProblem, requestOf } from "./draft";
 import { GridNote, useGrid } from "./GridNote";
+import { workspacesProblem } from "./jobWorkspaces";
 import { Limits } from "./Limits";
 import { OnSelect } from "./OnSelect";
 import { PairRows } from "./PairRows";
+import { WorkspaceRows } from "./WorkspaceRows";
 
 interface Props {
   draft: Draft;
@@ -47,7 +49,12 @@ export function NewJob({ draft, onClose }: Props) {
   const start = useStartSearch();
   const form = useForm<Draft>({
     initialValues: draft,
-    validate: { command: problemOf, nodeSelector: labelsProblem, mounts: mountsProblem },
+    validate: {
+      command: problemOf,
+      nodeSelector: labelsProblem,
+      mounts: mountsProblem,
+      workspaces: workspacesProblem,
+    },
   });
   const grid = useGrid(form.values);
   const send = (values: Draft) => {
@@ -110,6 +117,13 @@ export function NewJob({ draft, onClose }: Props) {
             project={form.values.project}
             inputs={form.values.inputs}
             onChange={(inputs) => form.setFieldValue("inputs", inputs)}
+          />
+          <WorkspaceRows
+            project={form.values.project}
+            workspaces={form.values.workspaces}
+            snapshots={form.values.snapshots}
+            error={form.errors.workspaces}
+            onChange={(workspaces, snapshots) => form.setValues({ workspaces, snapshots })}
           />
           <OnSelect
             description="Template or queue. It fills in what you leave empty."

@@ -7,7 +7,7 @@ import type { Job } from "../../../api/shapes";
 import { type Ending, JobTerminal, terminalAddress } from "../../../lib/stream";
 
 interface Props {
-  job: Job;
+  job: Pick<Job, "project" | "id">;
   /** Beside which process, where there are several. */
   rank: number;
 }
@@ -40,7 +40,12 @@ export default function Terminal({ job, rank }: Props) {
   );
 }
 
-function openShell(place: HTMLElement, job: Job, rank: number, onEnd: (ending: Ending) => void): () => void {
+function openShell(
+  place: HTMLElement,
+  job: Props["job"],
+  rank: number,
+  onEnd: (ending: Ending) => void,
+): () => void {
   const screen = new Screen({ fontSize: 13, scrollback: 5000 });
   const fit = new FitAddon();
   screen.loadAddon(fit);

@@ -48,6 +48,8 @@ it("sends whole bytes and hundredths of GPUs", () => {
     secrets: {},
     options: {},
     mounts: [],
+    workspaces: [],
+    snapshots: null,
     large_shm: false,
     tags: {},
   });

@@ -4,6 +4,15 @@ import { labelsOf, writeLabels } from "../../../lib/labels";
 import { shellLine, shellQuote } from "../../../lib/names";
 import { wordsOf } from "../../Search/parts/searchDraft";
 import {
+  momentsOf,
+  NO_SNAPSHOTS,
+  type SnapshotChoice,
+  snapshotsOf,
+  workspaceOf,
+  writeMoments,
+  writeWorkspace,
+} from "./jobWorkspaces";
+import {
   commandWith,
   isGrid,
   listsValues,
@@ -74,6 +83,10 @@ export interface Draft {
   options: string[];
   /** Shared directories, as the command line takes them: `NAME:PATH`, `NAME:PATH:ro`. */
   mounts: string[];
+  /** As the command line takes them: `NAME:PATH`, `NAME:PATH:ro`. */
+  workspaces: string[];
+  /** When snapshots of them are taken for the run. */
+  snapshots: SnapshotChoice;
   /** Does not limit the size of /dev/shm. */
   largeShm: boolean;
   /** Commits of `.code` that an earlier job ran with: its files, and what its environment is built from. */
@@ -118,6 +131,8 @@ export function emptyDraft(project: string): Draft {
     secrets: [],
     options: [],
     mounts: [],
+    workspaces: [],
+    snapshots: NO_SNAPSHOTS,
     largeShm: false,
     code: null,
     environment: null,
@@ -164,6 +179,8 @@ export function draftOf(job: Job): Draft {
     secrets: secretsOf(job),
     options: writeLabels(spec.options),
     mounts: job.mounts.map(writeMount),
+    workspaces: job.workspaces.map(writeWorkspace),
+    snapshots: snapshotsOf(job.snapshots),
     largeShm: job.large_shm,
     code: job.code_commit,
     environment: job.environment_source,
@@ -249,6 +266,8 @@ export function requestOf(draft: Draft): JobCreate {
     secrets: Object.fromEntries(draft.secrets.map(secretOf)),
     options: labelsOf(draft.options),
     mounts: draft.mounts.map(mountOf),
+    workspaces: draft.workspaces.map(workspaceOf),
+    snapshots: draft.workspaces.length > 0 ? momentsOf(draft.snapshots) : null,
     large_shm: draft.largeShm,
     tags: {},
   };
@@ -335,6 +354,10 @@ export function commandLineOf(draft: Draft, onlyProject: boolean): string {
     draft.compute && `--compute ${shellQuote(draft.compute)}`,
     ...draft.options.map((option) => `--option ${shellQuote(option)}`),
     ...draft.mounts.map((mount) => `--pvc ${shellQuote(mount)}`),
+    ...draft.workspaces.map((workspace) => `--workspace ${shellQuote(workspace)}`),
+    draft.workspaces.length > 0 &&
+      writeMoments(draft.snapshots) &&
+      `--snapshot ${writeMoments(draft.snapshots)}`,
     draft.largeShm && "--large-shm",
     Number(draft.priority) !== 0 && `--priority ${draft.priority}`,
     draft.preemptible && (draft.preemptible === "yes" ? "--preemptible" : "--no-preemptible"),

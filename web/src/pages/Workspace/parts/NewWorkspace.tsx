@@ -3,7 +3,7 @@ import { useForm } from "@mantine/form";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useMemberProjects } from "../../../api/session";
-import type { WorkspacePlan } from "../../../api/shapes";
+import type { Volume, WorkspacePlan } from "../../../api/shapes";
 import { volumesQuery } from "../../../api/volumes";
 import { useCreateWorkspace, usePlanWorkspace, type WorkspaceDraft } from "../../../api/workspaces";
 import { CommandLine } from "../../../components/Copyable";
@@ -24,6 +24,8 @@ interface Draft {
   size: string;
   dataset: string;
   volume: string;
+  storageClass: string;
+  manyNodes: boolean;
   shared: boolean;
 }
 
@@ -32,6 +34,7 @@ export function NewWorkspace({ project, clone, onClose }: Props) {
   const navigate = useNavigate();
   const projects = useMemberProjects();
   const volumes = useQuery(volumesQuery).data?.items ?? [];
+  const classes = storageClasses(volumes);
   const form = useForm<Draft & { project: string }>({
     initialValues: {
       project: project ?? "",
@@ -39,6 +42,8 @@ export function NewWorkspace({ project, clone, onClose }: Props) {
       size: clone ? "" : "20GB",
       dataset: "",
       volume: "",
+      storageClass: "",
+      manyNodes: false,
       shared: false,
     },
     validate: {
@@ -111,6 +116,24 @@ export function NewWorkspace({ project, clone, onClose }: Props) {
             value={form.values.volume || null}
             onChange={(value) => form.setFieldValue("volume", value ?? "")}
           />
+          {classes.length > 0 && (
+            <Select
+              label="Storage class"
+              description="Makes it a claim of a Kubernetes cluster. Left empty: a directory of the volume."
+              placeholder="None"
+              data={classes}
+              clearable
+              value={form.values.storageClass || null}
+              onChange={(value) => form.setFieldValue("storageClass", value ?? "")}
+            />
+          )}
+          {form.values.storageClass && (
+            <Switch
+              label="Let pods of several nodes mount it"
+              description="ReadWriteMany, which the storage must offer"
+              {...form.getInputProps("manyNodes", { type: "checkbox" })}
+            />
+          )}
           <Switch label="Share it with the project" {...form.getInputProps("shared", { type: "checkbox" })} />
           {plan.data && <Planned plan={plan.data} />}
           {(create.error ?? plan.error) != null && <ErrorNotice error={create.error ?? plan.error} />}
@@ -164,7 +187,15 @@ function bodyOf(values: Draft, clone: string | undefined): WorkspaceDraft {
     ...(size !== null && { size_bytes: size }),
     ...(clone ? { clone } : values.dataset && { dataset: values.dataset }),
     ...(values.volume && { volume: values.volume }),
+    many_nodes: Boolean(values.storageClass) && values.manyNodes,
+    ...(values.storageClass && { storage_class: values.storageClass }),
   };
+}
+
+/** Names of the classes of which agents of Kubernetes clusters make claims. */
+function storageClasses(volumes: Volume[]): string[] {
+  const found = volumes.flatMap((volume) => (volume.features?.storage_classes ?? []) as { name: string }[]);
+  return [...new Set(found.map((one) => one.name))].sort();
 }
 
 function commandOf(values: Draft, clone: string | undefined): string {
@@ -173,6 +204,8 @@ function commandOf(values: Draft, clone: string | undefined): string {
   if (values.size) words.push("--size", shellQuote(values.size));
   if (values.dataset && !clone) words.push("--from", shellQuote(values.dataset));
   if (values.volume) words.push("--volume", shellQuote(values.volume));
+  if (values.storageClass) words.push("--class", shellQuote(values.storageClass));
+  if (values.storageClass && values.manyNodes) words.push("--access", "many");
   if (values.shared) words.push("--share");
   return words.join(" ");
 }

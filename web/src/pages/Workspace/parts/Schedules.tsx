@@ -50,49 +50,54 @@ function ScheduleTable({ workspace, schedules, may }: TableProps) {
   const remove = useDeleteSchedule({ project: workspace.project, workspace: workspace.name });
   return (
     <Paper withBorder>
-      <Table aria-label="Snapshot schedules">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Series</Table.Th>
-            <Table.Th>When</Table.Th>
-            <Table.Th>Keeps</Table.Th>
-            <Table.Th>Next</Table.Th>
-            <Table.Th />
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {schedules.map((one) => (
-            <Table.Tr key={one.series}>
-              <Table.Td>{one.series}</Table.Td>
-              <Table.Td>
-                {one.cron ? `${one.cron} (${one.timezone})` : `every ${formatSeconds(one.every_seconds)}`}
-                {one.problem && (
-                  <Text size="xs" c="orange.9">
-                    {one.problem}
-                  </Text>
-                )}
-              </Table.Td>
-              <Table.Td>{one.keep || "all"}</Table.Td>
-              <Table.Td>
-                <Time at={one.next_at} />
-              </Table.Td>
-              <Table.Td ta="right">
-                {may && (
-                  <Button
-                    size="compact-xs"
-                    variant="subtle"
-                    color="red.9"
-                    onClick={() => remove.mutate(one.series, { onError: notifyError })}
-                    aria-label={`Remove the schedule ${one.series}`}
-                  >
-                    Remove
-                  </Button>
-                )}
-              </Table.Td>
+      <Table.ScrollContainer
+        minWidth={480}
+        scrollAreaProps={{ viewportProps: { tabIndex: 0, "aria-label": "Snapshot schedules" } }}
+      >
+        <Table aria-label="Snapshot schedules">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Series</Table.Th>
+              <Table.Th>When</Table.Th>
+              <Table.Th>Keeps</Table.Th>
+              <Table.Th>Next</Table.Th>
+              <Table.Th />
             </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
+          </Table.Thead>
+          <Table.Tbody>
+            {schedules.map((one) => (
+              <Table.Tr key={one.series}>
+                <Table.Td>{one.series}</Table.Td>
+                <Table.Td>
+                  {one.cron ? `${one.cron} (${one.timezone})` : `every ${formatSeconds(one.every_seconds)}`}
+                  {one.problem && (
+                    <Text size="xs" c="orange.9">
+                      {one.problem}
+                    </Text>
+                  )}
+                </Table.Td>
+                <Table.Td>{one.keep || "all"}</Table.Td>
+                <Table.Td>
+                  <Time at={one.next_at} />
+                </Table.Td>
+                <Table.Td ta="right">
+                  {may && (
+                    <Button
+                      size="compact-xs"
+                      variant="subtle"
+                      color="red.9"
+                      onClick={() => remove.mutate(one.series, { onError: notifyError })}
+                      aria-label={`Remove the schedule ${one.series}`}
+                    >
+                      Remove
+                    </Button>
+                  )}
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
     </Paper>
   );
 }

@@ -21,6 +21,8 @@ export function SnapshotSelect({ label, names, value, onChange }: Props) {
   return (
     <Select
       label={label}
+      // Snapshots of runs have long names.
+      w={{ base: "100%", xs: 400 }}
       data={names}
       value={value ?? null}
       allowDeselect={false}

@@ -66,6 +66,7 @@ function Size({ workspace, may }: Props) {
 const ENFORCED: Readonly<Record<string, string>> = {
   qgroup: "The file system refuses to write more.",
   project: "The file system refuses to write more.",
+  claim: "Its storage has no more room. A claim grows where its class allows that, and never shrinks.",
   measured: "Measured from time to time: a job that exceeds it is stopped.",
 };
 
