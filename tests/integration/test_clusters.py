@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from millpond.agent.keeper.processes import Process, marked
 from millpond.testing.up import MillUp
@@ -43,6 +44,23 @@ print("sum", sum(client.gather(asked)), flush=True)
 """
 
 
+# Results differ when they are computed again.
+HOLDING = """
+import time
+from distributed import Client, wait
+
+client = Client()
+held = client.map(lambda _: time.time_ns(), range(40), pure=False)
+wait(held)
+before = client.gather(held)
+workers = set(client.scheduler_info(n_workers=-1)["workers"])
+print("holding", flush=True)
+while workers <= set(client.scheduler_info(n_workers=-1)["workers"]):
+    time.sleep(0.01)
+print("kept", before == client.gather(held), flush=True)
+"""
+
+
 def shown(mill: Mill, name: str) -> dict[str, Any]:
     found: dict[str, Any] = mill.ok("cluster", "show", name, "--json").json
     return found
@@ -51,6 +69,15 @@ def shown(mill: Mill, name: str) -> dict[str, Any]:
 def is_ready(mill: Mill, name: str, workers: int) -> bool:
     found = shown(mill, name)
     return bool(found["state"] == "ready" and found["workers_ready"] == workers)
+
+
+def numbers(mill: Mill, cluster: str) -> dict[str, float]:
+    """What Prometheus would read of a cluster, by name."""
+    with mill.server.client() as client:
+        text = client.get(f"{mill.server.url}/metrics/clusters").text
+    families = text_string_to_metric_families(text)
+    samples = [one for family in families for one in family.samples if one.labels["cluster_id"] == cluster]
+    return {one.name: one.value for one in samples}
 
 
 def process_of(mill: Mill, job: str) -> Process:
@@ -90,6 +117,7 @@ def test_a_program_finds_its_cluster_and_survives_a_lost_worker(mill: Mill, tmp_
     told = [one["what"] for one in shown(mill, "prep")["history"]]
     assert any(f"Worker {lost['job_name']} was lost and is being replaced" in what for what in told)
     assert any(f"Worker {lost['job_name']} was replaced" in what for what in told)
+    assert numbers(mill, before["id"])["dask_scheduler_workers"] >= 0
 
 
 def test_workers_retire_and_a_killed_scheduler_comes_back(mill: Mill) -> None:
@@ -112,6 +140,25 @@ def test_workers_retire_and_a_killed_scheduler_comes_back(mill: Mill) -> None:
     assert any(what.startswith("The scheduler was lost and is being replaced") for what in told)
     mill.ok("cluster", "delete", "swap", "--yes")
     wait_until(lambda: is_gone(mill, "swap"), within=WITHIN, what="a cluster that is gone")
+
+
+@pytest.mark.long
+def test_a_preempted_worker_hands_over_what_it_holds(mill: Mill, tmp_path: Path) -> None:
+    half = (os.cpu_count() or 1) // 2
+    if not half:
+        pytest.skip("one CPU has no room for two workers")
+    mill.ok("cluster", "create", "holds", "--kind", "dask", "--workers", "2", "--cpu", str(half))
+    wait_until(lambda: is_ready(mill, "holds", 2), within=WITHIN, what="a cluster of two workers")
+    (tmp_path / "program.py").write_text(HOLDING)
+    words = ("submit", "hold", "--cluster", "holds", "--json", "--", "python", "program.py")
+    job = mill.ok(*words, cwd=tmp_path).json["id"]
+    wait_until(lambda: "holding" in mill.ok("logs", job).out, within=WITHIN, what="results on the workers")
+    urgent = ("submit", "urgent", "--no-code", "--priority", "50", "--cpu", str(half), "--json", "--", "true")
+    assert mill.ok("wait", mill.ok(*urgent).json["id"], "--json").json["state"] == "succeeded"
+    assert mill.ok("wait", job, "--json").json["state"] == "succeeded"
+    assert "kept True" in mill.ok("logs", job).out
+    told = [one["what"] for one in shown(mill, "holds")["history"]]
+    assert any("Preempted: a job of higher priority" in what for what in told)
 
 
 def test_what_cannot_be_is_refused_with_words(mill: Mill, tmp_path: Path) -> None:

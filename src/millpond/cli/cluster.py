@@ -51,6 +51,12 @@ def create(
     memory: Annotated[
         str | None, typer.Option("--memory", "-m", metavar="SIZE", help="Memory of each worker, like 4GB.")
     ] = None,
+    scheduler_memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE", help="Memory of the scheduler (default: as much as a worker, from 1 to 4 GB)."
+        ),
+    ] = None,
     gpu: Annotated[str | None, typer.Option("--gpu", "-g", metavar="N", help="GPUs of each worker.")] = None,
     image: Annotated[str | None, typer.Option("--image", "-i", metavar="IMAGE", help="Container image.")] = None,
     site: Annotated[str | None, typer.Option(help="Site to run at (default: the only one).")] = None,
@@ -72,6 +78,7 @@ def create(
     asked = ClusterCreate(
         name=name, kind=kind, workers=(limits.min if limits else 1) if workers is None else workers, adapt=limits,
         cpu=cpu, memory_bytes=0 if memory is None else parse_bytes(memory),
+        scheduler_memory_bytes=0 if scheduler_memory is None else parse_bytes(scheduler_memory),
         gpu_hundredths=0 if gpu is None else parse_gpus(gpu), image=image, compute=compute, on=on,
         site=site, data=data or [],
         environment=None if env is None else commit_environment(mill.api, mill.project, env).id,

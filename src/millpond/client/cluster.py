@@ -31,18 +31,19 @@ class Cluster:
         cls, name: str, kind: str, *, workers: int = 1, adapt: tuple[int, int] | None = None,
         env: str | Path | None = None, cpu: int = 1, memory: str | None = None, gpu: str | float | None = None,
         image: str | None = None, compute: str | None = None, on: str | None = None, site: str | None = None,
-        data: Sequence[str] = (),
+        data: Sequence[str] = (), scheduler_memory: str | None = None,
         server: str | None = None, project: str | None = None,
     ) -> Cluster:  # fmt: skip
         """A new cluster of `kind` dask or ray. `env` is a requirements file with its packages; CPUs, memory, GPUs and
         image are those of each worker. `data` are datasets that workers read. With `adapt`, workers follow the demand
-        between two numbers."""
+        between two numbers. Without `scheduler_memory` the scheduler reserves as much as a worker, from 1 to 4 GB."""
         target = resolve_target(server, project)
         api = Api(target.server, target.token)
         asked = ClusterCreate(
             name=name, kind=ClusterKind(kind), workers=workers,
             adapt=ClusterLimits(min=adapt[0], max=adapt[1]) if adapt else None,
             cpu=cpu, memory_bytes=parse_bytes(memory) if memory else 0,
+            scheduler_memory_bytes=parse_bytes(scheduler_memory) if scheduler_memory else 0,
             gpu_hundredths=0 if gpu is None else parse_gpus(str(gpu)), image=image, compute=compute, on=on, site=site,
             data=list(data),
             environment=commit_environment(api, target.project, Path(env)).id if env is not None else None,

@@ -11,11 +11,11 @@ from ray._raylet import GcsClient
 
 from .exposition import scrape
 from .folder import ServiceFolder, Unusable, free_port
+from .ray_environment import NODE_START_SECONDS
 from .ray_node import RayNode, Stopping, job_of, resource_state
 
 STATS_SECONDS = 1.0
 METRICS_SECONDS = 15.0
-START_SECONDS = 90.0
 # A worker that did nothing for so long may go.
 IDLE_SECONDS = 5.0
 # Of several hundred families, those that tell how the cluster is used.
@@ -42,7 +42,7 @@ def run(folder: ServiceFolder) -> int:
 
 
 def _connected(node: RayNode, address: str, stopping: Stopping) -> Any:
-    until = time.monotonic() + START_SECONDS
+    until = time.monotonic() + NODE_START_SECONDS
     while time.monotonic() < until and not stopping.is_set() and not node.ended.is_set():
         try:
             client = GcsClient(address)
@@ -77,7 +77,9 @@ def _watch(folder: ServiceFolder, node: RayNode, client: Any, metrics_port: int,
 
 def stats_of(state: Any, worker_cpus: int) -> dict[str, Any]:
     """How many workers it would like: those that are busy, and as many as what waits would fill."""
-    workers = [_worker(one) for one in state.node_states if "node:__internal_head__" not in one.total_resources]
+    # The nodes beside drivers are jobs of their own.
+    nodes = [one for one in state.node_states if job_of(one) and "node:__internal_head__" not in one.total_resources]
+    workers = [_worker(one) for one in nodes]
     living = [one for one in workers if one.pop("lives")]
     waiting, needed = 0, 0.0
     for pending in state.pending_resource_requests:

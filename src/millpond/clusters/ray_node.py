@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -39,16 +41,24 @@ class Stopping(threading.Event):
 class RayNode:
     """`ray start --block` and what it started."""
 
-    def __init__(self, options: list[str]) -> None:
+    def __init__(self, options: list[str], labels: Mapping[str, str] | None = None, *, quiet: bool = False) -> None:
+        """`quiet`: only what goes wrong is said."""
+        if shutil.which("bash") is None:
+            raise Unusable("Ray starts its workers with bash, which is missing here: use an image that has it.")
         self.address = own_address()
         self._link = _short_link()
+        told = ",".join(f"{name}={value}" for name, value in (labels or {LABEL: os.environ["MILL_JOB_NAME"]}).items())
         command = [
             sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--disable-usage-stats",
             f"--node-ip-address={self.address}", f"--temp-dir={self._link}",
             f"--object-spilling-directory={spill_directory()}", f"--object-store-memory={_store_bytes()}",
-            "--dashboard-agent-listen-port=0", f"--labels={LABEL}={os.environ['MILL_JOB_NAME']}", *options,
+            "--dashboard-agent-listen-port=0", f"--labels={told}", *options,
         ]  # fmt: skip
-        self._process = subprocess.Popen(command)
+        # In a process group of its own, as signals for a job's command are not for Ray; in the session of the job, as
+        # Ray's processes overwrite the environment by which they would be known as the job's.
+        self._process = subprocess.Popen(
+            command, preexec_fn=os.setpgrp, stdout=subprocess.DEVNULL if quiet else None
+        )  # fmt: skip
         self.ended = threading.Event()
         threading.Thread(target=self._wait, daemon=True).start()
 
@@ -71,7 +81,12 @@ def resource_state(client: Any) -> Any:
 
 def job_of(node: Any) -> str:
     """The name of the job that a node is; empty for one that is none."""
-    return str(dict(node.labels).get(LABEL, ""))
+    return label_of(node, LABEL)
+
+
+def label_of(node: Any, label: str) -> str:
+    """Empty for a node without it."""
+    return str(dict(node.labels).get(label, ""))
 
 
 def _short_link() -> Path:
@@ -86,7 +101,9 @@ def _short_link() -> Path:
         except OSError:  # somebody else's
             continue
         return link
-    raise Unusable(f"Cannot make a link in {_SHORT}.")
+    raise Unusable(
+        f"Cannot make a link in {_SHORT}, where Ray has its sockets: this job's account must be able to write there."
+    )
 
 
 def _store_bytes() -> int:

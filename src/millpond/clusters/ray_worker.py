@@ -9,10 +9,9 @@ from typing import Any
 from ray._raylet import GcsClient
 
 from .folder import ServiceFolder, cpus, memory_bytes
-from .ray_environment import DRAIN_SECONDS
+from .ray_environment import DRAIN_SECONDS, NODE_START_SECONDS
 from .ray_node import RayNode, Stopping, job_of, resource_state
 
-JOIN_SECONDS = 90.0
 LOOK_SECONDS = 0.5
 # Of what the job reserves: the rest is for objects and Ray itself.
 _MEMORY_PART = 0.6
@@ -34,7 +33,7 @@ def run(folder: ServiceFolder) -> int:
 
 def _serve(folder: ServiceFolder, node: RayNode, stopping: Stopping) -> int:
     client, joined = GcsClient(folder.scheduler), False
-    until = time.monotonic() + JOIN_SECONDS
+    until = time.monotonic() + NODE_START_SECONDS
     while not stopping.is_set():
         if node.ended.is_set():
             folder.fail("Ray ended by itself: the head is gone, or refused this worker.")

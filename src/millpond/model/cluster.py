@@ -43,6 +43,8 @@ class ClusterSpec:
     adapt: ClusterAdapt | None = None
     cpu: int = 1
     memory_bytes: int = 0
+    # 0: as much as a worker, within limits (`decide/clusters/scheduler.py`).
+    scheduler_memory_bytes: int = 0
     gpu_hundredths: int = 0
     # A commit of the project's code that the packages are built from; None: those of the machine or the image.
     environment: str | None = None

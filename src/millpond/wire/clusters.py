@@ -21,7 +21,8 @@ class ClusterLimits(Request):
 
 class ClusterCreate(Request):
     """CPUs, memory, GPUs (in hundredths) and image are those of each worker. `environment` is a commit of requirements,
-    as of a job. Without `site`: that of `compute`, or the only one."""
+    as of a job. Without `site`: that of `compute`, or the only one. `scheduler_memory_bytes` 0: as much as a worker,
+    from 1 to 4 GB."""
 
     name: Annotated[str, Field(min_length=1, max_length=63)]
     kind: ClusterKind
@@ -29,6 +30,7 @@ class ClusterCreate(Request):
     adapt: ClusterLimits | None = None
     cpu: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     memory_bytes: Annotated[int, Field(ge=0, le=1 << 60)] = 0
+    scheduler_memory_bytes: Annotated[int, Field(ge=0, le=1 << 60)] = 0
     gpu_hundredths: Annotated[int, Field(ge=0, le=10_000_000)] = 0
     environment: Annotated[str, Field(max_length=64)] | None = None
     image: Annotated[str, Field(min_length=1, max_length=300)] | None = None
@@ -96,6 +98,8 @@ class Cluster(Response):
     waiting: int | None
     cpu: int
     memory_bytes: int
+    # What its job reserves.
+    scheduler_memory_bytes: int = 0
     gpu_hundredths: int
     image: str | None
     compute: str | None

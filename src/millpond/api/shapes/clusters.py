@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from millpond.decide.clusters.scheduler import scheduler_memory
 from millpond.model import cluster as model
 from millpond.model.job_spec import JobInput
 from millpond.wire import clusters as wire
@@ -30,6 +31,7 @@ def cluster(view: model.ClusterView) -> wire.Cluster:
         waiting=demand.waiting if demand else None,
         cpu=spec.cpu,
         memory_bytes=spec.memory_bytes,
+        scheduler_memory_bytes=scheduler_memory(spec),
         gpu_hundredths=spec.gpu_hundredths,
         image=spec.image,
         compute=spec.compute,
@@ -51,6 +53,7 @@ def spec(body: wire.ClusterCreate) -> model.ClusterSpec:
         adapt=limits(body.adapt),
         cpu=body.cpu,
         memory_bytes=body.memory_bytes,
+        scheduler_memory_bytes=body.scheduler_memory_bytes,
         gpu_hundredths=body.gpu_hundredths,
         environment=body.environment,
         image=body.image,

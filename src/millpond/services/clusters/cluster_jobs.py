@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from millpond.decide.clusters.scheduler import scheduler_memory
 from millpond.model.cluster import Cluster, ClusterRole
 from millpond.model.ids import new_id
 from millpond.model.job_spec import JobKind, JobService, JobSpec
@@ -25,7 +26,7 @@ def cluster_job(deps: Deps, project: Project, cluster: Cluster, role: ClusterRol
         environment=asked.environment,
         image=asked.image,
         cpu=asked.cpu if is_worker else 0,
-        memory_bytes=asked.memory_bytes if is_worker else 0,
+        memory_bytes=asked.memory_bytes if is_worker else scheduler_memory(asked),
         gpu_hundredths=asked.gpu_hundredths if is_worker else 0,
         compute=asked.compute,
         on=asked.on,

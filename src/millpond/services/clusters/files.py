@@ -75,7 +75,12 @@ def _of_client(tx: Connection, job: Job, seal: Seal) -> ServiceFiles:
     given = _given(tx, cluster, ClusterRole.CLIENT, seal)
     if given is None:
         return _UNSEALED
-    return ServiceFiles(files=given, env=variables(cluster.spec.kind, ready))
+    env = variables(cluster.spec.kind, ready)
+    if cluster.spec.kind is not ClusterKind.RAY:
+        return ServiceFiles(files=given, env=env)
+    # Ray Data and others do not work over Ray Client: the job's programs are drivers, with a node beside them.
+    told = {"kind": "ray", "role": ClusterRole.CLIENT.value, "scheduler": ready["scheduler"]}
+    return ServiceFiles(files={"cluster.json": json.dumps(told), **given}, env=env, joins="ray")
 
 
 def variables(kind: ClusterKind, ready: Mapping[str, Any]) -> dict[str, str]:

@@ -169,15 +169,54 @@ function Use({ cluster }: { cluster: Cluster }) {
   const facts = [
     { name: "Scheduler", value: cluster.address ?? "not ready yet" },
     { name: "Each worker", value: size(cluster) },
+    ...(cluster.scheduler_memory_bytes
+      ? [{ name: "Memory of the scheduler", value: formatBytes(cluster.scheduler_memory_bytes) }]
+      : []),
+    ...(cluster.data.length ? [{ name: "Data", value: cluster.data.map(shortened).join(", ") }] : []),
   ];
   return (
     <Section title="Use it" bare>
       <Stack gap="sm">
         <Facts facts={facts} />
-        <CommandLine wrap command={`mill submit --cluster ${cluster.name} -- python script.py`} />
+        <Text size="sm">A program finds the cluster by itself:</Text>
+        <CommandLine wrap label="Copy the program" command={PROGRAMS[cluster.kind]} />
+        <CommandLine wrap command={submitting(cluster)} />
       </Stack>
     </Section>
   );
+}
+
+const PROGRAMS = {
+  dask: `from dask.distributed import Client
+
+client = Client()
+print(sum(client.gather(client.map(lambda x: x * x, range(1000)))))`,
+  ray: `import ray
+
+ray.init()
+
+@ray.remote
+def square(x):
+    return x * x
+
+print(sum(ray.get([square.remote(x) for x in range(1000)])))`,
+};
+
+/** With what the cluster has: a program needs the same packages, and names its data itself. */
+function submitting({ name, environment, image, data }: Cluster): string {
+  const asked = [
+    `--cluster ${name}`,
+    ...(environment ? ["--requirements requirements.txt"] : []),
+    ...(image ? [`--image ${image}`] : []),
+    ...data.map((one) => `--data ${one.split("@")[0]?.split("/").at(-1)}`),
+  ];
+  return `mill submit ${asked.join(" ")} -- python script.py`;
+}
+
+/** `project/dataset@commit` with the beginning of the commit. */
+function shortened(written: string): string {
+  const [dataset = "", commit = ""] = written.split("@");
+  return `${dataset}@${commit.slice(0, 12)}`;
 }
 
 function size({ cpu, memory_bytes, gpu_hundredths, image }: Cluster): string {

@@ -64,6 +64,7 @@ export function ClusterList() {
 function NoClusters() {
   return (
     <EmptyState
+      docs="clusters/"
       icon={IconShare2}
       sentence="No clusters yet. Create one here, or by command with the packages it needs."
       command="mill cluster create prep --kind dask --workers 3 --env requirements.txt"

@@ -5,6 +5,7 @@ import { useMay } from "../../../api/session";
 import type { Cluster } from "../../../api/shapes";
 import { notifyDone, tell } from "../../../components/notify";
 import { Section } from "../../../components/Section";
+import { plural } from "../../../lib/quantity";
 
 const MOST = 1000;
 
@@ -18,8 +19,8 @@ export function Demand({ cluster }: { cluster: Cluster }) {
         </Text>
         {cluster.tasks !== null && (
           <Text size="sm" c="dimmed">
-            The scheduler has {cluster.tasks} tasks, {cluster.waiting} of them waiting, and asks for{" "}
-            {cluster.desired} workers.
+            The scheduler has {plural(cluster.tasks, "task")}, {cluster.waiting} of them waiting, and asks for{" "}
+            {plural(cluster.desired ?? 0, "worker")}.
           </Text>
         )}
         <Limits cluster={cluster} />

@@ -33,6 +33,7 @@ export function NewCluster({ project, onClose }: { project?: string; onClose: ()
   const [workers, setWorkers] = useState(2);
   const [most, setMost] = useState(4);
   const [cpu, setCpu] = useState(1);
+  const [gigabytes, setGigabytes] = useState(0);
   const [image, setImage] = useState("");
   const place = chosen ?? projects[0];
   const create = useCreateCluster(place ?? "");
@@ -45,7 +46,8 @@ export function NewCluster({ project, onClose }: { project?: string; onClose: ()
         kind,
         workers,
         cpu,
-        memory_bytes: 0,
+        memory_bytes: gigabytes * 1e9,
+        scheduler_memory_bytes: 0,
         gpu_hundredths: 0,
         data: [],
         image: image || null,
@@ -63,7 +65,8 @@ export function NewCluster({ project, onClose }: { project?: string; onClose: ()
       },
     );
   };
-  const size = adapts ? `--adapt ${workers}:${most}` : `--workers ${workers}`;
+  const count = adapts ? `--adapt ${workers}:${most}` : `--workers ${workers}`;
+  const size = `${count} --cpu ${cpu}${gigabytes ? ` --memory ${gigabytes}GB` : ""}`;
   return (
     <Modal opened onClose={onClose} title="New cluster" closeButtonProps={{ "aria-label": "Close" }}>
       <form onSubmit={submit}>
@@ -119,6 +122,12 @@ export function NewCluster({ project, onClose }: { project?: string; onClose: ()
               allowDecimal={false}
               value={cpu}
               onChange={(value) => setCpu(Number(value) || 1)}
+            />
+            <NumberInput
+              label="GB of each"
+              min={0}
+              value={gigabytes}
+              onChange={(value) => setGigabytes(Number(value) || 0)}
             />
           </Group>
           <TextInput

@@ -8,12 +8,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from fastapi import APIRouter, Request
-from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_1_0_0
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric, UntypedMetricFamily
 from prometheus_client.registry import Collector
-from starlette.responses import Response
 
 from millpond.model.cluster import ClusterProcessState
 from millpond.services.clusters.numbers import ClusterNumbers, numbers
@@ -21,11 +17,9 @@ from millpond.services.deps import Deps
 
 _LABELS = ["project_id", "cluster_id", "kind"]
 
-router = APIRouter()
-
 
 class ClusterCollector(Collector):
-    """Reads the database at each scrape; keeps nothing."""
+    """Reads the database at each scrape; keeps nothing. For those alone who may see projects."""
 
     def __init__(self, deps: Deps) -> None:
         self._deps = deps
@@ -44,13 +38,6 @@ class ClusterCollector(Collector):
         yield workers
         yield wanted
         yield from _told(found)
-
-
-@router.get("/metrics/clusters", include_in_schema=False)
-def cluster_metrics(request: Request) -> Response:
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(ClusterCollector(request.app.state.deps))
-    return Response(generate_latest(registry), media_type=CONTENT_TYPE_PLAIN_1_0_0)
 
 
 def _told(found: list[ClusterNumbers]) -> Iterator[Metric]:
