@@ -1,0 +1,1 @@
+"""Tools that change something: there only with `mill mcp --write`."""
