@@ -1,13 +1,17 @@
-import { Code, Paper, Text } from "@mantine/core";
+import { Button, Code, Group, Menu, Paper, Stack, Text } from "@mantine/core";
+import { IconDownload } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { createColumnHelper } from "@tanstack/react-table";
+import { type AuditFilter, auditExport, auditPages } from "../../api/audit";
+import { sessionQuery } from "../../api/session";
 import type { AuditRecord } from "../../api/shapes";
-import { auditPages } from "../../api/users";
 import { DataTable } from "../../components/DataTable";
 import { PageHeader } from "../../components/PageHeader";
 import { Pages } from "../../components/Pages";
 import { Time } from "../../components/Time";
-import { shortId } from "../../lib/names";
+import { Changes } from "./parts/Changes";
+import { Filters } from "./parts/Filters";
 
 const route = getRouteApi("/in/audit");
 
@@ -15,55 +19,103 @@ const column = createColumnHelper<AuditRecord>();
 
 const COLUMNS = [
   column.accessor("at", { header: "When", cell: ({ getValue }) => <Time at={getValue()} /> }),
-  column.accessor("actor", { header: "Who" }),
+  column.accessor("actor", { header: "Who", cell: ({ row }) => <Who entry={row.original} /> }),
   column.accessor("action", { header: "What", cell: ({ getValue }) => <Code>{getValue()}</Code> }),
   column.accessor("subject", {
     header: "To what",
-    cell: ({ getValue }) => <span className="row-name">{getValue()}</span>,
+    cell: ({ row }) => (
+      <>
+        <span className="row-name">{row.original.subject}</span>
+        {row.original.project && (
+          <Text size="xs" c="dimmed">
+            in {row.original.project}
+          </Text>
+        )}
+      </>
+    ),
   }),
-  column.accessor("project", {
-    header: "Project",
-    cell: ({ getValue }) => <span className="unbroken">{getValue() ?? "–"}</span>,
-  }),
-  column.accessor("details", {
-    header: "Details",
-    enableSorting: false,
-    cell: ({ getValue }) => <span className="row-name">{words(getValue())}</span>,
+  column.display({
+    id: "changes",
+    header: "Before → after",
+    cell: ({ row }) => <Changes entry={row.original} />,
   }),
 ];
 
-/** Who changed what, newest first. */
+/** Who changed what, from where, newest first. */
 export function AuditList() {
-  const { page } = route.useSearch();
+  const { page, ...asked } = route.useSearch();
   const navigate = route.useNavigate();
+  const { data: session } = useQuery(sessionQuery);
+  const administered =
+    session?.projects.filter((one) => one.role === "admin").map((one) => one.project) ?? [];
+  const isAdmin = session?.user.is_admin ?? false;
+  // Whoever administers no site sees one of their projects.
+  const filter = isAdmin ? asked : { ...asked, project: asked.project ?? administered[0] };
+  const narrow = (change: AuditFilter) => navigate({ search: { ...asked, ...change }, replace: true });
   return (
     <>
-      <PageHeader title="Audit" below={<Text c="dimmed">Who changed what, newest first.</Text>} />
-      <Pages
-        list="audit"
-        query={auditPages}
-        page={page}
-        onTurn={(number) => navigate({ search: { page: number } })}
-        empty={<Text>No changes recorded yet.</Text>}
-      >
-        {(records) => (
-          <Paper withBorder>
-            <DataTable label="Audit" rows={records} columns={COLUMNS} rowId={(record) => String(record.id)} />
-          </Paper>
-        )}
-      </Pages>
+      <PageHeader
+        title="Audit"
+        below={<Text c="dimmed">Who changed what, from where, newest first.</Text>}
+        actions={<Export filter={filter} />}
+      />
+      <Stack>
+        <Filters filter={filter} projects={administered} everything={isAdmin} onChange={narrow} />
+        <Pages
+          list={JSON.stringify(filter)}
+          query={auditPages(filter)}
+          page={page}
+          onTurn={(number) => navigate({ search: { ...asked, page: number } })}
+          empty={<Text>No entries found.</Text>}
+        >
+          {(records) => (
+            <Paper withBorder>
+              <DataTable
+                label="Audit"
+                rows={records}
+                columns={COLUMNS}
+                rowId={(record) => String(record.id)}
+              />
+            </Paper>
+          )}
+        </Pages>
+      </Stack>
     </>
   );
 }
 
-const DIGEST = /^[0-9a-f]{64}$/;
-
-function words(details: Record<string, unknown>): string {
-  return Object.entries(details)
-    .map(([name, value]) => `${name}: ${typeof value === "string" ? briefly(value) : JSON.stringify(value)}`)
-    .join(", ");
+function Export({ filter }: { filter: AuditFilter }) {
+  return (
+    <Menu>
+      <Menu.Target>
+        <Button variant="default" leftSection={<IconDownload size={16} aria-hidden />}>
+          Export
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item component="a" href={auditExport(filter, "jsonl")} download="audit.jsonl">
+          JSON lines
+        </Menu.Item>
+        <Menu.Item component="a" href={auditExport(filter, "syslog")} download="audit.log">
+          Syslog (RFC 5424)
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
 }
 
-function briefly(value: string): string {
-  return DIGEST.test(value) ? shortId(value) : value;
+/** Who, and under it from where and with what. */
+function Who({ entry }: { entry: AuditRecord }) {
+  return (
+    <>
+      {entry.actor}
+      {(entry.address || entry.via) && (
+        <Group gap={6} wrap="wrap">
+          <Text size="xs" c="dimmed" className="row-name">
+            {[entry.address, entry.via].filter(Boolean).join(", ")}
+          </Text>
+        </Group>
+      )}
+    </>
+  );
 }
