@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import secrets
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from millpond.cli.command import command
 from millpond.cli.prompts import ask_secret, read_secret
 from millpond.cli.session import Session
-from millpond.client.people import change_user, create_user, delete_user, list_users, whoami
-from millpond.errors import BadRequest
+from millpond.client.people import change_user, create_user, delete_user, list_tokens, list_users, whoami
+from millpond.client.sign_in import list_sessions
+from millpond.errors import BadRequest, NotFound
+from millpond.model.quantity import format_count
 from millpond.wire.people import User, UserChange, UserCreate
 
 app = typer.Typer()
@@ -33,6 +35,7 @@ def list_all(mill: Session) -> None:
             ("USER", lambda u: u.name),
             ("NAME", lambda u: u.full_name),
             ("ADMINISTRATOR", lambda u: u.is_admin),
+            ("KIND", lambda u: "service" if u.is_service else "person"),
             ("CREATED", lambda u: u.created_at),
             ("DISABLED", lambda u: u.disabled_at),
         ],
@@ -47,16 +50,28 @@ def create(
     full_name: Annotated[str, typer.Option(help="Full name.")] = "",
     admin: Annotated[bool, typer.Option("--admin", help="Make them a site administrator.")] = False,
     password_file: PasswordFile = None,
+    service: Annotated[
+        bool, typer.Option("--service", help="Create a service account: no password, only tokens.")
+    ] = False,
+    no_password: Annotated[
+        bool, typer.Option("--no-password", help="Set no password: they sign in with a provider (mill auth link).")
+    ] = False,
 ) -> None:
     """Create a user. Without a terminal or a file, a password is generated and shown once.
 
     Example: mill user create ada --full-name "Ada Lovelace"
     """
-    password, made = _new_password(mill, name, password_file)
-    user = create_user(mill.api, UserCreate(name=name, full_name=full_name, password=password, is_admin=admin))
+    without = service or no_password
+    if without and password_file:
+        raise BadRequest("--password-file goes with neither --service nor --no-password.", hint="Leave one out.")
+    password, made = (None, False) if without else _new_password(mill, name, password_file)
+    asked: dict[str, Any] = {"name": name, "full_name": full_name, "password": password, "is_admin": admin}
+    user = create_user(mill.api, UserCreate.model_validate(asked | ({"is_service": True} if service else {})))
     mill.out.note(
         f"User {user.name} created. Add them to a project: mill project add-member PROJECT {user.name} --role member"
     )
+    if service:
+        mill.out.note(f"Give it a token: mill token create NAME --user {user.name} --scope read")
     if mill.out.as_json:
         document = user.model_dump(mode="json")
         mill.out.json({**document, "password": password} if made else document)
@@ -80,11 +95,18 @@ def delete(
 
 
 @command(app, "disable")
-def disable(mill: Session, name: Name) -> None:
-    """Disable a user: they cannot sign in, and their tokens stop working. Their jobs continue.
+def disable(
+    mill: Session, name: Name, yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False
+) -> None:
+    """Disable a user: they cannot sign in, and their sessions and tokens end. Their jobs continue.
 
     Example: mill user disable ada
     """
+    ends = _what_ends(mill, name)
+    if mill.may_ask:
+        mill.confirm(f"Disable {name}? {ends}", yes=yes)
+    else:
+        mill.out.note(ends)
     _show(mill, change_user(mill.api, name, UserChange(disabled=True)))
 
 
@@ -131,6 +153,8 @@ def password(
     Example: mill user password
     """
     name = whoami(mill.api).user.name
+    if not keep_tokens and not mill.out.as_json:
+        mill.out.note(f"{_what_ends(mill, name)} The one in use here stays.")
     old = read_secret(old_password_file, "password") if old_password_file else ask_secret(mill, "Current password")
     new = read_secret(password_file, "password") if password_file else ask_secret(mill, "New password", twice=True)
     change_user(mill.api, name, UserChange(password=new, old_password=old, revoke_tokens=not keep_tokens))
@@ -164,6 +188,16 @@ def reset(
         mill.out.line(new)
 
 
+def _what_ends(mill: Session, name: str) -> str:
+    """Said before: what ends stays gone when the user is enabled again."""
+    try:
+        sessions, tokens = len(list(list_sessions(mill.api, name))), len(list(list_tokens(mill.api, name)))
+    except NotFound:
+        # An older server, or no such user: the change itself says so.
+        return "Their sessions and tokens end."
+    return f"Ends {format_count(sessions, 'session')} and {format_count(tokens, 'token')} of theirs."
+
+
 def _new_password(mill: Session, name: str, path: Path | None) -> tuple[str, bool]:
     """A password, and whether it was made here and so has to be shown."""
     if path:
@@ -180,6 +214,8 @@ def _show(mill: Session, user: User) -> None:
             ("user", user.name),
             ("name", user.full_name),
             ("administrator", user.is_admin),
+            ("kind", "service account" if user.is_service else "person"),
+            ("e-mail", user.email or None),
             ("created", user.created_at),
             ("disabled", user.disabled_at),
         ],

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from millpond.client.http import Api, segment
-from millpond.model.people import Role
+from millpond.model.people import Role, TokenScope
 from millpond.wire.people import (
     Activity,
-    AuditRecord,
     Happening,
     Login,
     Member,
@@ -24,6 +24,7 @@ from millpond.wire.people import (
     UserChange,
     UserCreate,
 )
+from millpond.wire.quotas import ProjectUsage, QuotaChange
 
 
 def login(api: Api, name: str, password: str, *, token_name: str) -> NewToken:
@@ -57,16 +58,29 @@ def delete_user(api: Api, name: str) -> None:
     api.request("DELETE", f"/users/{segment(name)}")
 
 
-def list_tokens(api: Api) -> Iterator[Token]:
-    return api.items("/tokens", Token)
+def list_tokens(api: Api, user: str | None = None) -> Iterator[Token]:
+    """One's own; of `user`, for site administrators."""
+    return api.items("/tokens", Token, user=user)
 
 
-def create_token(api: Api, name: str, expires_seconds: int | None) -> NewToken:
-    return api.send("POST", "/tokens", NewToken, TokenCreate(name=name, expires_seconds=expires_seconds))
+def create_token(
+    api: Api,
+    name: str,
+    expires_seconds: int | None,
+    *,
+    scopes: Sequence[TokenScope] | None = None,
+    user: str | None = None,
+) -> NewToken:
+    """Without scopes, it may do everything its owner may. `user`: a service account."""
+    body: dict[str, Any] = {"name": name, "expires_seconds": expires_seconds}
+    # A server that is older than scopes does not know these fields.
+    body |= {"scopes": list(scopes)} if scopes else {}
+    body |= {"user": user} if user else {}
+    return api.send("POST", "/tokens", NewToken, TokenCreate.model_validate(body))
 
 
-def revoke_token(api: Api, token_id: str) -> None:
-    api.request("DELETE", f"/tokens/{segment(token_id)}")
+def revoke_token(api: Api, token_id: str, user: str | None = None) -> None:
+    api.request("DELETE", f"/tokens/{segment(token_id)}", params={"user": user})
 
 
 def list_projects(api: Api) -> Iterator[Project]:
@@ -83,6 +97,15 @@ def create_project(api: Api, request: ProjectCreate) -> Project:
 
 def change_project(api: Api, name: str, change: ProjectChange) -> Project:
     return api.send("PATCH", f"/projects/{segment(name)}", Project, change)
+
+
+def project_usage(api: Api, name: str) -> ProjectUsage:
+    """What a project uses of the lake, caches, jobs and API calls, its quotas, and who has most of it."""
+    return api.get(f"/projects/{segment(name)}/usage", ProjectUsage)
+
+
+def change_quota(api: Api, name: str, change: QuotaChange) -> ProjectUsage:
+    return api.send("PATCH", f"/projects/{segment(name)}/quota", ProjectUsage, change)
 
 
 def delete_project(api: Api, name: str) -> None:
@@ -105,7 +128,3 @@ def remove_member(api: Api, project: str, user: str) -> None:
 def list_activity(api: Api, at_most: int, project: str | None = None) -> list[Happening]:
     """What happened lately where one may look, newest first."""
     return api.get("/activity", Activity, project=project, limit=at_most).items
-
-
-def list_audit(api: Api, at_most: int) -> Iterator[AuditRecord]:
-    return api.items("/audit", AuditRecord, at_most=at_most)

@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, select
+from sqlalchemy import Connection, Row, bindparam, func, select
 
 from millpond.db.tables import token
-from millpond.model.people import Token, TokenKind
+from millpond.model.people import Token, TokenKind, TokenScope
 
 # Made once: one is written for each job that is placed, one is looked for with each request.
 _INSERT = token.insert()
@@ -28,6 +28,7 @@ def insert(tx: Connection, value: Token, *, hash: bytes) -> None:
         "created_at": value.created_at,
         "expires_at": value.expires_at,
         "last_used_at": value.last_used_at,
+        "scopes": None if value.scopes is None else " ".join(sorted(scope.value for scope in value.scopes)),
     }
     tx.execute(_INSERT, values)
 
@@ -47,10 +48,20 @@ def used(tx: Connection, token_id: str, at: datetime) -> None:
     tx.execute(token.update().where(token.c.id == token_id).values(last_used_at=at))
 
 
+def get_of_user(tx: Connection, user_id: str, token_id: str) -> Token | None:
+    row = tx.execute(select(token).where(token.c.id == token_id, token.c.user_id == user_id)).first()
+    return _token(row) if row else None
+
+
 def delete_of_user(tx: Connection, user_id: str, token_id: str) -> bool:
     """Whether this user had such a token."""
     key = (token.c.id == token_id) & (token.c.user_id == user_id)
     return tx.execute(token.delete().where(key)).rowcount > 0
+
+
+def count_of_user(tx: Connection, user_id: str) -> int:
+    own = (token.c.user_id == user_id) & (token.c.kind == TokenKind.USER.value)
+    return tx.scalar(select(func.count()).select_from(token).where(own)) or 0
 
 
 def delete_all_of_user(tx: Connection, user_id: str, *, but: Collection[bytes] = ()) -> None:
@@ -77,4 +88,5 @@ def _token(row: Row[*tuple[Any, ...]]) -> Token:
         expires_at=row.expires_at,
         last_used_at=row.last_used_at,
         revoked_at=row.revoked_at,
+        scopes=None if row.scopes is None else frozenset(TokenScope(word) for word in row.scopes.split()),
     )

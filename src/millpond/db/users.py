@@ -6,12 +6,18 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, bindparam, select
 
 from millpond.db.tables import user
 from millpond.model.people import User
 
-_COLUMNS = (user.c.id, user.c.name, user.c.full_name, user.c.is_admin, user.c.created_at, user.c.disabled_at)
+_COLUMNS = (
+    user.c.id, user.c.name, user.c.full_name, user.c.is_admin, user.c.created_at, user.c.disabled_at, user.c.email,
+    user.c.is_service,
+)  # fmt: skip
+
+# Made once: it is asked with every request.
+_BY_ID = select(*_COLUMNS).where(user.c.id == bindparam("wanted"))
 
 
 def insert(tx: Connection, value: User, *, password_hash: str) -> None:
@@ -25,12 +31,14 @@ def insert(tx: Connection, value: User, *, password_hash: str) -> None:
             is_admin=value.is_admin,
             created_at=value.created_at,
             disabled_at=value.disabled_at,
+            email=value.email or None,
+            is_service=value.is_service,
         )
     )
 
 
 def get(tx: Connection, user_id: str) -> User | None:
-    row = tx.execute(select(*_COLUMNS).where(user.c.id == user_id)).first()
+    row = tx.execute(_BY_ID, {"wanted": user_id}).first()
     return _user(row) if row else None
 
 
@@ -61,9 +69,10 @@ def change(
     full_name: str | None = None,
     password_hash: str | None = None,
     is_admin: bool | None = None,
+    email: str | None = None,
 ) -> None:
     """Set what is not None."""
-    wanted = {"full_name": full_name, "password_hash": password_hash, "is_admin": is_admin}
+    wanted = {"full_name": full_name, "password_hash": password_hash, "is_admin": is_admin, "email": email}
     values = {name: value for name, value in wanted.items() if value is not None}
     if values:
         tx.execute(user.update().where(user.c.id == user_id).values(values))
@@ -78,9 +87,16 @@ def delete(tx: Connection, user_id: str) -> None:
     tx.execute(user.delete().where(user.c.id == user_id))
 
 
+def administrators(tx: Connection) -> Sequence[User]:
+    """Site administrators that can still sign in, by name."""
+    query = select(*_COLUMNS).where(user.c.is_admin, user.c.disabled_at.is_(None), ~user.c.is_service)
+    return [_user(row) for row in tx.execute(query.order_by(user.c.name))]
+
+
 def count_administrators(tx: Connection, *, without: str) -> int:
     """Site administrators that can still sign in, `without` one of them. They stay so until the transaction ends."""
-    query = select(user.c.id).where(user.c.is_admin, user.c.disabled_at.is_(None)).order_by(user.c.id)
+    people = (user.c.is_admin, user.c.disabled_at.is_(None), ~user.c.is_service)
+    query = select(user.c.id).where(*people).order_by(user.c.id)
     return sum(1 for found in tx.scalars(query.with_for_update()) if found != without)
 
 
@@ -92,4 +108,6 @@ def _user(row: Row[*tuple[Any, ...]]) -> User:
         is_admin=row.is_admin,
         created_at=row.created_at,
         disabled_at=row.disabled_at,
+        email=row.email or "",
+        is_service=row.is_service,
     )

@@ -30,6 +30,18 @@ class User:
     is_admin: bool
     created_at: datetime
     disabled_at: datetime | None = None
+    email: str = ""
+    # A service account: it has no password and no sessions, only tokens.
+    is_service: bool = False
+
+
+class TokenScope(Enum):
+    """What a token may be used for. Each includes reading; `admin` includes everything its owner may do."""
+
+    READ = "read"
+    DATA = "data"
+    SUBMIT = "submit"
+    ADMIN = "admin"
 
 
 class TokenKind(Enum):
@@ -52,6 +64,8 @@ class Token:
     expires_at: datetime | None
     last_used_at: datetime | None
     revoked_at: datetime | None = None
+    # None: everything its owner may do.
+    scopes: frozenset[TokenScope] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +77,15 @@ class Session:
     csrf: str
     created_at: datetime
     expires_at: datetime
+    # Where from: address and browser. None where an older version wrote it.
+    address: str | None = None
+    user_agent: str | None = None
+    last_used_at: datetime | None = None
+    # How: the id of a provider, and what that calls the session; None for a password kept here.
+    provider_id: str | None = None
+    provider_session: str | None = None
+    # Says which session to people: the beginning of the stored hash.
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +129,10 @@ class Actor:
     workspace_id: str | None = None
     is_admin: bool = False
     roles: Mapping[str, Role] = field(default_factory=dict)
+    # Of the token that asks; None: everything the roles allow.
+    scopes: frozenset[TokenScope] | None = None
+    # What they showed, for the audit log: `session ID`, `token ID NAME`.
+    via: str = ""
 
     def role_in(self, project_id: str) -> Role | None:
         return Role.ADMIN if self.is_admin else self.roles.get(project_id)

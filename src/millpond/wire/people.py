@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import AfterValidator, Field, SerializerFunctionWrapHandler, field_validator, model_serializer
 
-from millpond.model.people import Role
-from millpond.wire.base import Gpus, Request, Response, Time
+from millpond.model.people import Role, TokenScope
+from millpond.wire.base import Change, Gpus, Request, Response, Time
 
 
 class Login(Request):
@@ -22,6 +22,9 @@ class User(Response):
     is_admin: bool
     created_at: Time
     disabled_at: Time | None = None
+    email: str = ""
+    # A service account: no password and no sessions, only tokens.
+    is_service: bool = False
 
 
 class ProjectRole(Response):
@@ -36,13 +39,44 @@ class Session(Response):
     projects: list[ProjectRole]
     csrf: str | None = None
     server_version: str
+    # What is wrong with how the server is reached; told to site administrators.
+    warnings: list[str] = Field(default_factory=list)
+    # False for people who sign in by a provider alone.
+    has_password: bool = True
+    # Scopes of the token that asks; None for all rights.
+    scopes: list[TokenScope] | None = None
+
+
+class SignedOut(Response):
+    """`url`: where the session at the provider is ended, for the browser to go to."""
+
+    url: str | None = None
+
+
+class BrowserSession(Response):
+    """Somebody's browser. `current`: the one that asks. `provider` None: signed in with a password."""
+
+    id: str
+    created_at: Time
+    last_used_at: Time | None
+    expires_at: Time
+    address: str | None
+    user_agent: str | None
+    provider: str | None
+    current: bool
+
+
+class SessionsEnded(Response):
+    count: int
 
 
 class UserCreate(Request):
     name: str
     full_name: str = Field(default="", max_length=200)
-    password: str
+    # None: they sign in by a provider, or not at all.
+    password: str | None = None
     is_admin: bool = False
+    is_service: bool = False
 
 
 class UserChange(Request):
@@ -61,11 +95,21 @@ class Token(Response):
     created_at: Time
     expires_at: Time | None
     last_used_at: Time | None
+    # None: everything its owner may do.
+    scopes: list[TokenScope] | None = None
+
+    @field_validator("scopes", mode="before")
+    @classmethod
+    def _sorted(cls, value: Any) -> Any:
+        return sorted(value, key=lambda scope: str(scope)) if isinstance(value, frozenset) else value
 
 
-class TokenCreate(Request):
+class TokenCreate(Change):
     name: str
     expires_seconds: int | None = 90 * 86_400
+    scopes: list[TokenScope] | None = None
+    # A service account; only site administrators. None: oneself.
+    user: str | None = None
 
 
 class NewToken(Token):
@@ -183,3 +227,21 @@ class AuditRecord(Response):
     subject: str
     project: str | None
     details: dict[str, object]
+    # Where from; null where an older version wrote it, and for what the server does by itself.
+    address: str | None = None
+    # What the caller showed: `session ID`, `token ID NAME`.
+    via: str | None = None
+    request: str | None = None
+    # Of a change: the values that differ, as they were and as they are.
+    before: dict[str, object] = {}
+    after: dict[str, object] = {}
+
+
+class AuditRetention(Response):
+    """Null: for ever."""
+
+    keep_seconds: int | None
+
+
+class AuditRetentionPut(Request):
+    keep_seconds: int | None

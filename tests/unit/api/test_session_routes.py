@@ -7,9 +7,11 @@ from datetime import timedelta
 
 import httpx
 import pytest
+from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
 from millpond.db import tokens
+from millpond.db.tables import session
 from millpond.testing.clock import FakeClock
 from millpond.testing.server import PASSWORD, RunningServer, add_user
 
@@ -46,6 +48,19 @@ def test_changes_need_the_csrf_value_and_our_own_origin(browser: httpx.Client, s
     assert browser.post("/tokens", json=body, headers=foreign).status_code == 403
     own = {"X-Mill-CSRF": csrf, "Origin": server.url}
     assert browser.post("/tokens", json=body, headers=own).status_code == 201
+
+
+def test_csrf_values_cannot_be_read_from_the_database(browser: httpx.Client, server: RunningServer) -> None:
+    csrf = sign_in(browser).json()["csrf"]
+    with server.deps.db.read() as tx:
+        stored = tx.execute(select(session)).one()
+    assert stored.csrf != csrf
+    body = {"name": "laptop"}
+    assert browser.post("/tokens", json=body, headers={"X-Mill-CSRF": stored.csrf}).status_code == 403
+    with server.deps.db.write() as tx:
+        tx.execute(session.update().values(csrf="of a server of 0.2"))
+    assert browser.get("/session").json()["csrf"] == "of a server of 0.2"
+    assert browser.post("/tokens", json=body, headers={"X-Mill-CSRF": "of a server of 0.2"}).status_code == 201
 
 
 def test_another_sites_page_cannot_sign_in(browser: httpx.Client) -> None:

@@ -45,7 +45,7 @@ export function useSignIn() {
 
 export function useSignOut() {
   return useMutation({
-    mutationFn: () => take(api.DELETE("/api/v1/session")),
+    mutationFn: () => take(api.POST("/api/v1/session/end")),
     onSettled: () => queries.clear(),
   });
 }

@@ -1,6 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { api, queries, take } from "./client";
 import { paged } from "./paging";
+import type { TokenScope } from "./shapes";
 
 const refresh = () => queries.invalidateQueries({ queryKey: ["tokens"] });
 
@@ -10,7 +11,7 @@ export const tokensQuery = paged(["tokens"], (cursor) =>
 
 export function useCreateToken() {
   return useMutation({
-    mutationFn: (body: { name: string; expires_seconds: number | null }) =>
+    mutationFn: (body: { name: string; expires_seconds: number | null; scopes: TokenScope[] | null }) =>
       take(api.POST("/api/v1/tokens", { body })),
     onSuccess: refresh,
   });

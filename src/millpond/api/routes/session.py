@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from fastapi import APIRouter, Request, Response
 
 from millpond import __version__
 from millpond.api.access import COOKIE, PUBLIC, DepsOf, SignedIn, check_origin
+from millpond.api.routes.sign_in import set_session
+from millpond.api.shapes.sign_in import cookie_path, where_of
 from millpond.model.people import Actor, Session, User
 from millpond.services.deps import Deps
+from millpond.services.network_warnings import network_warnings
 from millpond.services.people import sessions, users
+from millpond.services.sign_in import passwords
+from millpond.services.sign_in.sign_out import provider_sign_out_url
 from millpond.wire import people as wire
 
 router = APIRouter(tags=["session"])
@@ -20,18 +23,9 @@ router = APIRouter(tags=["session"])
 def sign_in(body: wire.Login, request: Request, response: Response, deps: DepsOf) -> wire.Session:
     """Sign in with name and password; answers with the session cookie."""
     check_origin(request)
-    address = request.client.host if request.client else "unknown"
     limiter: sessions.LoginLimiter = request.app.state.login_limiter
-    signed_in = sessions.sign_in(deps, limiter, name=body.name, password=body.password, address=address)
-    response.set_cookie(
-        COOKIE,
-        signed_in.cookie,
-        max_age=sessions.SESSION_DAYS * 86_400,
-        httponly=True,
-        samesite="lax",
-        secure=_is_https(request, deps),
-        path=_cookie_path(deps),
-    )
+    signed_in = passwords.sign_in(deps, limiter, name=body.name, password=body.password, where=where_of(request))
+    set_session(response, request, deps, signed_in.cookie)
     actor, session = sessions.actor_of(deps, signed_in.cookie)
     return _session(deps, actor, signed_in.user, session)
 
@@ -47,7 +41,17 @@ def sign_out(actor: SignedIn, request: Request, response: Response, deps: DepsOf
     """End the session of this browser. With a token there is nothing to end."""
     if getattr(request.state, "session", None) is not None:
         sessions.sign_out(deps, actor, request.cookies[COOKIE])
-        response.delete_cookie(COOKIE, path=_cookie_path(deps))
+        response.delete_cookie(COOKIE, path=cookie_path(deps))
+
+
+@router.post("/session/end")
+def end_own_session(actor: SignedIn, request: Request, response: Response, deps: DepsOf) -> wire.SignedOut:
+    """As DELETE, and tells where the session at the provider is ended."""
+    if getattr(request.state, "session", None) is None:
+        return wire.SignedOut()
+    url = provider_sign_out_url(deps, request.cookies[COOKIE])
+    sign_out(actor, request, response, deps)
+    return wire.SignedOut(url=url)
 
 
 def _session(deps: Deps, actor: Actor, user: User, session: Session | None) -> wire.Session:
@@ -56,13 +60,7 @@ def _session(deps: Deps, actor: Actor, user: User, session: Session | None) -> w
         projects=[wire.ProjectRole(project=name, role=role) for name, role in sessions.own_roles(deps, actor)],
         csrf=session.csrf if session else None,
         server_version=__version__,
+        warnings=list(network_warnings(deps)) if actor.is_admin else [],
+        has_password=users.has_password(deps, user),
+        scopes=None if actor.scopes is None else sorted(actor.scopes, key=lambda scope: scope.value),
     )
-
-
-def _is_https(request: Request, deps: Deps) -> bool:
-    return request.url.scheme == "https" or (deps.settings.public_url or "").startswith("https:")
-
-
-def _cookie_path(deps: Deps) -> str:
-    """Only the API needs it. Cookies do not know ports: with `/` browsers would send it to the second origin, too."""
-    return urlsplit(deps.settings.public_url or "").path.rstrip("/") + "/api"

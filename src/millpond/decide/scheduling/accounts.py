@@ -48,6 +48,8 @@ class Account:
     quota: int
     weight: int
     elsewhere: int = 0
+    # Jobs of the project in other pools.
+    jobs_elsewhere: int = 0
     allocated: int = 0
     # Of `allocated`, by jobs that are never preempted.
     fixed: int = 0
@@ -86,6 +88,11 @@ class Account:
         """What the project holds of its share; infinite where its share is nothing. Exact: whole numbers divided."""
         return self.allocated * self.share.denominator / self.share.numerator if self.share else inf
 
+    def has_all_jobs(self, *, giving: int = 0) -> bool:
+        """True if the project may have no further job at once; `giving` are those that end for it."""
+        most = self.project.jobs
+        return most is not None and len(self.running) + self.jobs_elsewhere - giving >= most
+
     def set_share(self, share: Fraction) -> None:
         self.share, self.share_floor, self.share_ceil = share, floor(share), ceil(share)
 
@@ -93,6 +100,8 @@ class Account:
         most = capacity if self.project.over_quota else self.quota
         if self.project.limit is not None:
             most = min(most, max(0, self.project.limit - self.elsewhere))
+        if self.has_all_jobs():
+            most = 0
         demand = max(self.allocated, min(self.allocated + self.wanted + self.ending, most))
         return Claimant(self.name, self.quota, self.weight, demand)
 

@@ -54,7 +54,7 @@ def create(
     secret = _signed(deps, endpoint, token.id, token.expires_at, quota)
     with deps.db.write() as tx:
         rows.insert(tx, token)
-        _record(tx, deps, actor, endpoint, "endpoint.token", token)
+        _record(tx, deps, actor, endpoint, "endpoint.token", token, after=audit.values_of(token, "expires_at", "quota"))
     return NewToken(token, secret)
 
 
@@ -153,9 +153,11 @@ def _decoded(text: str) -> bytes:
 
 
 def _record(
-    tx: Connection, deps: Deps, actor: Actor, endpoint: Endpoint, action: str, token: EndpointToken
+    tx: Connection, deps: Deps, actor: Actor, endpoint: Endpoint, action: str, token: EndpointToken, *,
+    after: dict[str, object] | None = None,
 ) -> None:  # fmt: skip
     audit.record(
         tx, now=deps.clock.now(), actor=actor, action=action, subject=f"{endpoint.project}/{endpoint.name}",
         project_id=endpoint.project_id, details={"endpoint": endpoint.id, "token": token.id, "name": token.name},
+        after=after,
     )  # fmt: skip

@@ -38,11 +38,14 @@ _LISTED_BY = {
     "path": "mill data ls DATASET@REF",
     "policy": "mill cache kept",
     "project": "mill project list",
+    "provider": "mill auth provider list",
     "queue": "mill queue list",
     "ref": "mill data refs DATASET",
+    "rule": "mill auth rule list",
     "run": "mill run list",
     "search": "mill search list",
     "secret": "mill secret list",
+    "session": "mill session list",
     "site": "mill site list",
     "source": "mill source list",
     "template": "mill template list",
@@ -57,13 +60,15 @@ _LISTED_BY = {
 }
 
 
-def not_found(noun: str, name: str, candidates: Iterable[str] = ()) -> NotFound:
+def not_found(noun: str, name: str, candidates: Iterable[str] = (), *, within: str = "") -> NotFound:
     """The one answer for what does not exist and for what the caller may not see.
 
-    `candidates` are names of the same kind that the caller may see. The hint names the nearest, or how to list all.
+    `candidates` are names of the same kind that the caller may see. The hint names the nearest, or how to list all:
+    of the dataset `within`, where it is given.
     """
     near = difflib.get_close_matches(name, sorted(set(candidates)), n=3, cutoff=0.5)
-    listed = f"List them: {_LISTED_BY[noun]}" if noun in _LISTED_BY else None
+    command = _LISTED_BY.get(noun, "")
+    listed = f"List them: {command.replace('DATASET', within or 'DATASET')}" if command else None
     hint = f"Did you mean {_or(near)}?" if near else listed
     return NotFound(
         f"No {noun} {name!r} found, or you have no access to it.", hint=hint, noun=noun, name=name, near=near

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import leases, projects, promised_pages, users
+from millpond.db import auth_rules, leases, projects, promised_pages, users
 from millpond.errors import Forbidden, InUse, NameTaken
 from millpond.lake.keys import ProjectKeys
 from millpond.model.ids import new_id
@@ -58,7 +58,7 @@ def create(
             projects.insert(tx, project)
             if actor.user_id is not None:
                 projects.set_role(tx, project.id, actor.user_id, Role.ADMIN)
-            _audit(deps, tx, actor, "project.create", name, project, **project.shares.to_document())
+            _audit(deps, tx, actor, "project.create", name, project, after=_told(project))
     except IntegrityError as error:
         raise NameTaken(f"Project {name!r} already exists.", hint="Choose another name.") from error
     if actor.user_id is not None:
@@ -82,7 +82,7 @@ def change(
         if after == before:
             return after
         projects.save(tx, after)
-        _audit(deps, tx, actor, "project.change", project.name, project, **_changes(before, after))
+        _audit(deps, tx, actor, "project.change", project.name, project, before=_told(before), after=_told(after))
     if after.shares != before.shares:
         deps.events.wake("schedule")
     return after
@@ -95,7 +95,7 @@ def delete(deps: Deps, actor: Actor, name: str) -> None:
             project = access.find_project(tx, actor, name, Role.ADMIN)
             if held := projects.contents(tx, project.id):
                 raise _holds(name, held)
-            _audit(deps, tx, actor, "project.delete", name, project)
+            _audit(deps, tx, actor, "project.delete", name, project, before=_told(project))
             projects.delete(tx, project.id)
             promised_pages.doom(tx, project.id, [ProjectKeys(project.id).prefix], deps.clock.now())
     except IntegrityError as error:
@@ -115,8 +115,10 @@ def put_member(deps: Deps, actor: Actor, project: Project, user_name: str, role:
         user = _find_user(tx, actor, project, user_name)
         if role is not Role.ADMIN:
             _check_not_last_admin(tx, project, user)
+        had = projects.roles_of(tx, user.id).get(project.id)
         projects.set_role(tx, project.id, user.id, role)
-        _audit(deps, tx, actor, "member.put", user_name, project, role=role.value)
+        auth_rules.forget_grants(tx, user.id, project.id)
+        _audit(deps, tx, actor, "member.put", user_name, project, before={"role": had}, after={"role": role})
     deps.events.access_changed(user.id)
     return Member(project.id, user.id, user.name, role), user.full_name
 
@@ -126,10 +128,12 @@ def remove_member(deps: Deps, actor: Actor, project: Project, user_name: str) ->
         projects.lock(tx, project.id)
         user = _find_user(tx, actor, project, user_name)
         _check_not_last_admin(tx, project, user)
+        had = projects.roles_of(tx, user.id).get(project.id)
         if not projects.remove_member(tx, project.id, user.id):
             raise _no_member(tx, project, user_name)
+        auth_rules.forget_grants(tx, user.id, project.id)
         leases.release_lost(tx, user.id, project_id=project.id)
-        _audit(deps, tx, actor, "member.delete", user_name, project)
+        _audit(deps, tx, actor, "member.delete", user_name, project, before={"role": had})
     deps.events.access_changed(user.id)
 
 
@@ -167,15 +171,15 @@ def _holds(name: str, held: Sequence[str]) -> InUse:
     )
 
 
-def _changes(before: Project, after: Project) -> Mapping[str, Any]:
-    """What was changed of its shares, from and to, in hundredths of a GPU and in seconds."""
-    old, new = asdict(before.shares), asdict(after.shares)
-    return {name: [old[name], new[name]] for name in old if old[name] != new[name]}
+def _told(project: Project) -> Mapping[str, Any]:
+    """Of a project, for the audit log: its shares in hundredths of a GPU and in seconds."""
+    return {"description": project.description, **asdict(project.shares)}
 
 
 def _audit(
-    deps: Deps, tx: Connection, actor: Actor, action: str, subject: str, project: Project, **details: Any
-) -> None:
+    deps: Deps, tx: Connection, actor: Actor, action: str, subject: str, project: Project,
+    *, before: Mapping[str, Any] | None = None, after: Mapping[str, Any] | None = None,
+) -> None:  # fmt: skip
     audit.record(
         tx,
         now=deps.clock.now(),
@@ -183,5 +187,6 @@ def _audit(
         action=action,
         subject=subject,
         project_id=project.id,
-        details=details,
+        before=before,
+        after=after,
     )

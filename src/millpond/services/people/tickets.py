@@ -1,8 +1,8 @@
 """Sealed values: what the server said and can recognise later without having kept it, and one-time tickets.
 
 A sealed value is JSON with an expiry and an HMAC under the server's secret. The purpose is part of what is signed, so
-a value sealed for one thing never opens another. Every server of one database opens what another one sealed; that a
-ticket was used, each server remembers by itself.
+a value sealed for one thing never opens another. Every server of one database opens what another one sealed,
+and a ticket that was used at one of them is used up at all.
 """
 
 from __future__ import annotations
@@ -10,36 +10,20 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import threading
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from secrets import token_urlsafe
 from typing import Any
 
+from millpond.db import used_tickets
+from millpond.db.engine import Database
 from millpond.errors import Forbidden
 
 # Long enough for a slow browser to follow a link, too short for anybody to find it somewhere.
 TICKET_SECONDS = 60
 
 _USED = "This ticket was already used or has expired."
-
-
-class UsedTickets:
-    """Which tickets have been used, for as long as they would otherwise work."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._used: dict[str, datetime] = {}
-
-    def use(self, ticket_id: str, *, expires: datetime, now: datetime) -> bool:
-        """Whether this is the first time."""
-        with self._lock:
-            self._used = {known: until for known, until in self._used.items() if until > now}
-            if ticket_id in self._used:
-                return False
-            self._used[ticket_id] = expires
-            return True
 
 
 def seal(secret: bytes, purpose: str, value: Mapping[str, Any], *, expires: datetime) -> str:
@@ -70,10 +54,12 @@ def issue(secret: bytes, purpose: str, value: Mapping[str, Any], now: datetime) 
     )
 
 
-def redeem(secret: bytes, purpose: str, ticket: str, used: UsedTickets, now: datetime) -> dict[str, Any]:
+def redeem(secret: bytes, purpose: str, ticket: str, db: Database, now: datetime) -> dict[str, Any]:
     """What the ticket was issued for, once."""
     value = unseal(secret, purpose, ticket, now)
-    if not used.use(value.pop("ticket"), expires=now + timedelta(seconds=TICKET_SECONDS), now=now):
+    with db.write() as tx:
+        is_first = used_tickets.use(tx, value.pop("ticket"), expires=now + timedelta(seconds=TICKET_SECONDS), now=now)
+    if not is_first:
         raise Forbidden(_USED, hint="Open it again from Millpond's page.")
     return value
 

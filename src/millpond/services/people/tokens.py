@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Collection
+from dataclasses import replace
 from datetime import datetime, timedelta
 from logging import getLogger
 
@@ -11,9 +13,9 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
 from millpond.db import actors, tokens, users
-from millpond.errors import CredentialRevoked, Invalid, NotSignedIn, StalePlacement, TokenExpired
+from millpond.errors import CredentialRevoked, Forbidden, Invalid, NotSignedIn, StalePlacement, TokenExpired
 from millpond.model.ids import new_id
-from millpond.model.people import Actor, Token, TokenKind
+from millpond.model.people import Actor, Token, TokenKind, TokenScope, User
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.people import access, audit
@@ -22,19 +24,23 @@ from millpond.services.workspaces import tokens as workspace_tokens
 logger = getLogger(__name__)
 
 PREFIX = "mill_"
+# A token with scopes is hashed in a way of its own: a server of a version that knows no scopes does not know it at all,
+# where it would let it do everything.
+SCOPED_PREFIX = "mill_scoped_"
 MAX_SECONDS = 10 * 365 * 86_400
 # Last use is noted at most this often, so that reading does not become writing.
 _NOTE_EVERY = timedelta(minutes=1)
 
 
-def new_secret() -> str:
+def new_secret(prefix: str = PREFIX) -> str:
     """256 random bits; whoever holds it is whoever it was given to."""
-    return PREFIX + secrets.token_urlsafe(32)
+    return prefix + secrets.token_urlsafe(32)
 
 
 def hash_secret(secret: str) -> bytes:
     """What is stored. A plain hash is enough: there is nothing to guess in 256 random bits."""
-    return hashlib.sha256(secret.encode()).digest()
+    kind = b"scoped\0" if secret.startswith(SCOPED_PREFIX) else b""
+    return hashlib.sha256(kind + secret.encode()).digest()
 
 
 def actor_of(deps: Deps, secret: str) -> Actor:
@@ -56,10 +62,15 @@ def actor_of(deps: Deps, secret: str) -> Actor:
                 f"Credential of {token.name} revoked at {token.revoked_at:%Y-%m-%d %H:%M:%S} UTC.",
                 hint=reattach(actors.compute_of_agent(tx, token.agent_id or "")),
             )
-        actor = _actor(tx, token)
+        actor = replace(_actor(tx, token), via=via_token(token))
     if token.last_used_at is None or now - token.last_used_at >= _NOTE_EVERY:
         _note_use(deps, token, now)
     return actor
+
+
+def via_token(token: Token) -> str:
+    """The token as the audit log names it."""
+    return f"token {token.id} {token.name}"
 
 
 def reattach(compute: str | None) -> str:
@@ -80,22 +91,45 @@ def _note_use(deps: Deps, token: Token, now: datetime) -> None:
         logger.warning("token_use_not_noted token=%s %s", token.id, error.orig)
 
 
-def list_own(deps: Deps, actor: Actor, *, limit: int, cursor: str | None) -> Listing[Token]:
+def list_of(
+    deps: Deps, actor: Actor, user_name: str | None = None, *, limit: int, cursor: str | None
+) -> Listing[Token]:
+    """One's own; a site administrator sees whose they like."""
     with deps.db.read() as tx:
-        found = tokens.page_of_user(tx, _user_id(actor), limit=limit + 1, after=text_of(cursor))
+        owner = _owner(tx, actor, user_name)
+        found = tokens.page_of_user(tx, owner.id, limit=limit + 1, after=text_of(cursor))
     return page_of(found, limit, key=lambda token: token.id)
 
 
-def create(deps: Deps, actor: Actor, *, name: str, expires_seconds: int | None) -> tuple[Token, str]:
-    """A token of the actor's own and its secret, which is not stored."""
+def create(
+    deps: Deps,
+    actor: Actor,
+    user_name: str | None = None,
+    *,
+    name: str,
+    expires_seconds: int | None,
+    scopes: Collection[TokenScope] | None = None,
+) -> tuple[Token, str]:
+    """A token of the actor's own, or of a service account, and its secret, which is not stored."""
     if not 1 <= len(name) <= 200:
         raise Invalid("The name of a token must have 1 to 200 characters.", fields=["name"])
     if expires_seconds is not None and not 1 <= expires_seconds <= MAX_SECONDS:
         raise Invalid("The lifetime of a token must be between 1 second and 10 years.", fields=["expires_seconds"])
+    if scopes is not None and not scopes:
+        raise Invalid("A token needs a scope.", hint="Leave scopes out for all rights.", fields=["scopes"])
     now = deps.clock.now()
     with deps.db.write() as tx:
-        token, secret = add(tx, TokenKind.USER, name=name, now=now, user_id=_user_id(actor), seconds=expires_seconds)
-        audit.record(tx, now=now, actor=actor, action="token.create", subject=name)
+        owner = _owner(tx, actor, user_name)
+        if owner.id != actor.user_id and not owner.is_service:
+            raise Forbidden(
+                f"{owner.name!r} is a person: only they create tokens of theirs.",
+                hint=f"Create a service account: mill user create {owner.name}-bot --service",
+            )
+        token, secret = add(
+            tx, TokenKind.USER, name=name, now=now, user_id=owner.id, seconds=expires_seconds,
+            scopes=None if scopes is None else frozenset(scopes),
+        )  # fmt: skip
+        audit_made(tx, actor, owner, token)
     return token, secret
 
 
@@ -109,9 +143,10 @@ def add(
     agent_id: str | None = None,
     placement_id: str | None = None,
     seconds: int | None = None,
+    scopes: frozenset[TokenScope] | None = None,
 ) -> tuple[Token, str]:
     """A new token of any kind, inside a transaction of the caller."""
-    secret = new_secret()
+    secret = new_secret(PREFIX if scopes is None else SCOPED_PREFIX)
     token = Token(
         id=new_id(),
         kind=kind,
@@ -122,16 +157,22 @@ def add(
         created_at=now,
         expires_at=None if seconds is None else now + timedelta(seconds=seconds),
         last_used_at=None,
+        scopes=scopes,
     )
     tokens.insert(tx, token, hash=hash_secret(secret))
     return token, secret
 
 
-def delete(deps: Deps, actor: Actor, token_id: str) -> None:
+def delete(deps: Deps, actor: Actor, token_id: str, user_name: str | None = None) -> None:
+    """One's own; a site administrator revokes whose they like."""
     with deps.db.write() as tx:
-        if not tokens.delete_of_user(tx, _user_id(actor), token_id):
+        owner = _owner(tx, actor, user_name)
+        gone = tokens.get_of_user(tx, owner.id, token_id)
+        if gone is None or not tokens.delete_of_user(tx, owner.id, token_id):
             raise access.not_found("token", token_id)
-        audit.record(tx, now=deps.clock.now(), actor=actor, action="token.delete", subject=token_id)
+        audit.record(
+            tx, now=deps.clock.now(), actor=actor, action="token.delete", subject=token_id, before=_told(owner, gone)
+        )
 
 
 def _actor(tx: Connection, token: Token) -> Actor:
@@ -144,13 +185,29 @@ def _actor(tx: Connection, token: Token) -> Actor:
         actor = actors.of_agent(tx, token.agent_id or "")
     else:
         user = users.get(tx, token.user_id or "")
-        actor = actors.of_user(tx, user) if user is not None and user.disabled_at is None else None
+        is_on = user is not None and user.disabled_at is None
+        actor = actors.of_user(tx, user, token.scopes) if user is not None and is_on else None
     if actor is None:
         raise NotSignedIn("The owner of this token can no longer sign in.")
     return actor
 
 
-def _user_id(actor: Actor) -> str:
+def _owner(tx: Connection, actor: Actor, user_name: str | None) -> User:
     if actor.user_id is None:
         raise NotSignedIn("Only people can have their own tokens.")
-    return actor.user_id
+    found = users.get(tx, actor.user_id) if user_name is None else users.find(tx, user_name)
+    if found is None or not (actor.is_admin or found.id == actor.user_id):
+        raise access.not_found("user", user_name or actor.name, users.names(tx) if actor.is_admin else [actor.name])
+    return found
+
+
+def audit_made(tx: Connection, actor: Actor, owner: User, token: Token) -> None:
+    """Note a new token, inside the transaction that made it; never its secret."""
+    audit.record(
+        tx, now=token.created_at, actor=actor, action="token.create", subject=token.name, details={"id": token.id},
+        after=_told(owner, token),
+    )  # fmt: skip
+
+
+def _told(owner: User, token: Token) -> dict[str, object]:
+    return {"user": owner.name, **audit.values_of(token, "name", "scopes", "expires_at")}

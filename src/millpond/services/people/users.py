@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from millpond.data_dir import CLI_TOKEN_FILE, read_private
-from millpond.db import dependents, leases, projects, sessions, tokens, users
-from millpond.errors import BadLogin, Conflict, Forbidden, InUse, NameTaken
+from millpond.db import auth_rules, dependents, leases, projects, sessions, tokens, users
+from millpond.errors import BadLogin, Conflict, Forbidden, InUse, Invalid, NameTaken
 from millpond.model.ids import new_id
 from millpond.model.names import check_name
 from millpond.model.people import Actor, User
+from millpond.model.sign_in import SITE
 from millpond.services.deps import Deps
 from millpond.services.listing import Listing, page_of, text_of
 from millpond.services.people import access, audit
@@ -57,28 +59,56 @@ def list_users(deps: Deps, *, limit: int, cursor: str | None) -> Listing[User]:
 def get(deps: Deps, actor: Actor, name: str) -> User:
     """Oneself, or anybody for a site administrator."""
     with deps.db.read() as tx:
-        return _visible(tx, actor, name)
+        return find_visible(tx, actor, name)
 
 
-def create(deps: Deps, actor: Actor, *, name: str, password: str, full_name: str = "", is_admin: bool = False) -> User:
+def has_password(deps: Deps, user: User) -> bool:
+    """False for people who sign in by a provider alone, and for service accounts."""
+    with deps.db.read() as tx:
+        return bool(users.password_hash(tx, user.id))
+
+
+def create(
+    deps: Deps,
+    actor: Actor,
+    *,
+    name: str,
+    password: str | None,
+    full_name: str = "",
+    is_admin: bool = False,
+    is_service: bool = False,
+) -> User:
+    """A person, or a service account, which has no password: it acts with tokens alone.
+
+    Without a password, a person can sign in only by a provider that they are linked with.
+    """
+    if is_service and (password is not None or is_admin):
+        raise Invalid(
+            "A service account has no password and is no site administrator.",
+            hint="Give it roles in projects, and tokens: mill token create NAME --user ACCOUNT",
+        )
     now = deps.clock.now()
-    user = User(new_id(), check_name(name, "user"), full_name, is_admin, now)
-    password_hash = hash_password(password)
+    user = User(new_id(), check_name(name, "user"), full_name, is_admin, now, is_service=is_service)
+    password_hash = "" if password is None else hash_password(password)
     try:
         with deps.db.write() as tx:
             users.insert(tx, user, password_hash=password_hash)
-            audit.record(tx, now=now, actor=actor, action="user.create", subject=name, details={"is_admin": is_admin})
+            audit.record(tx, now=now, actor=actor, action="user.create", subject=name, after=_told(user))
     except IntegrityError as error:
         raise NameTaken(f"User {name!r} already exists.", hint="Choose another name.") from error
     return user
 
 
 def change(deps: Deps, actor: Actor, name: str, wanted: UserChange, caller: Caller | None = None) -> User:
-    """Change what `wanted` says. A new password revokes the user's other sessions and, unless told not to, tokens."""
+    """Change what `wanted` says. A new password ends the user's other sessions and, unless told not to, their tokens.
+
+    Disabling somebody ends all of both: they stay gone when they are enabled again.
+    """
     with deps.db.read() as tx:
-        user = _visible(tx, actor, name)
+        user = find_visible(tx, actor, name)
+        _check_fits(user, wanted)
         stored = users.password_hash(tx, user.id)
-    caller = caller or Caller(LoginLimiter(), "")
+    caller = caller or Caller(LoginLimiter(deps.db), "")
     _check_may_change(actor, wanted)
     if user.id == actor.user_id and wanted.password is not None:
         _check_old_password(deps, user, wanted.old_password or "", stored, caller)
@@ -94,14 +124,19 @@ def change(deps: Deps, actor: Actor, name: str, wanted: UserChange, caller: Call
             leases.release_lost(tx, user.id)
         elif wanted.is_admin is False:
             leases.release_lost(tx, user.id, but=projects.roles_of(tx, user.id).keys())
+        if wanted.is_admin is not None:
+            auth_rules.forget_grants(tx, user.id, SITE)
         if password_hash is not None or wanted.disabled:
             sessions.delete_of_user(tx, user.id, but=caller.session)
-        if password_hash is not None and wanted.revoke_tokens:
+        if wanted.disabled or (password_hash is not None and wanted.revoke_tokens):
             _revoke_tokens(tx, deps, user, keep=caller.token)
-        audit.record(tx, now=now, actor=actor, action="user.change", subject=name, details={"changed": _fields(wanted)})
         changed = users.get(tx, user.id)
-    if changed is None:
-        raise access.not_found("user", name)
+        if changed is None:
+            raise access.not_found("user", name)
+        audit.record(
+            tx, now=now, actor=actor, action="user.change", subject=name, details={"changed": _fields(wanted)},
+            before=_told(user), after=_told(changed),
+        )  # fmt: skip
     deps.events.access_changed(user.id)
     return changed
 
@@ -112,7 +147,7 @@ def delete(deps: Deps, actor: Actor, name: str) -> None:
     Somebody who has left can be disabled at once: that ends sessions and tokens, and their jobs go on.
     """
     with deps.db.write() as tx:
-        user = _visible(tx, actor, name)
+        user = find_visible(tx, actor, name)
         if user.id == actor.user_id:
             raise Conflict("You cannot delete yourself.", hint="Ask another site administrator.")
         if user.is_admin:
@@ -126,7 +161,7 @@ def delete(deps: Deps, actor: Actor, name: str) -> None:
         if working := dependents.work_of_user(tx, user):
             raise _still_working(name, working)
         users.delete(tx, user.id)
-        audit.record(tx, now=deps.clock.now(), actor=actor, action="user.delete", subject=name)
+        audit.record(tx, now=deps.clock.now(), actor=actor, action="user.delete", subject=name, before=_told(user))
     deps.events.access_changed(user.id)
 
 
@@ -144,11 +179,20 @@ def reset_password(deps: Deps, actor: Actor, name: str, password: str) -> None:
     deps.events.access_changed(user.id)
 
 
-def _visible(tx: Connection, actor: Actor, name: str) -> User:
+def find_visible(tx: Connection, actor: Actor, name: str) -> User:
+    """Oneself, or anybody for a site administrator."""
     user = users.find(tx, name)
     if user is not None and (actor.is_admin or user.id == actor.user_id):
         return user
     raise access.not_found("user", name, users.names(tx) if actor.is_admin else [actor.name])
+
+
+def _check_fits(user: User, wanted: UserChange) -> None:
+    if user.is_service and (wanted.password is not None or wanted.is_admin):
+        raise Invalid(
+            f"{user.name!r} is a service account: it has no password and is no site administrator.",
+            hint=f"Give it a token: mill token create NAME --user {user.name}",
+        )
 
 
 def _check_may_change(actor: Actor, wanted: UserChange) -> None:
@@ -188,6 +232,12 @@ def _still_working(name: str, working: Sequence[str]) -> InUse:
         hint=f"Stop or remove them first. To block {name!r} right now: mill user disable {name}",
         depends=list(working[:_NAMED]),
     )
+
+
+def _told(user: User) -> dict[str, Any]:
+    """Of an account, for the audit log."""
+    told = audit.values_of(user, "full_name", "email", "is_admin", "is_service")
+    return {**told, "disabled": user.disabled_at is not None}
 
 
 def _fields(wanted: UserChange) -> list[str]:

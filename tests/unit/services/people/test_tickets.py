@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 
 from millpond.errors import Forbidden
-from millpond.services.people.tickets import TICKET_SECONDS, UsedTickets, issue, redeem, seal, unseal
+from millpond.services.deps import Deps
+from millpond.services.people.tickets import TICKET_SECONDS, issue, redeem, seal, unseal
 from millpond.testing.clock import NOON
 
 SECRET = b"a secret of the server's own"
@@ -33,8 +34,8 @@ def test_nothing_else_is_opened() -> None:
         unseal(b"another secret", "job", sealed, NOON)
 
 
-def test_a_ticket_is_good_once_and_not_for_long() -> None:
-    used = UsedTickets()
+def test_a_ticket_is_good_once_and_not_for_long(deps: Deps) -> None:
+    used = deps.db
     first, second = (issue(SECRET, "job", {"id": 1}, NOON) for _ in range(2))
     assert redeem(SECRET, "job", first, used, NOON) == {"id": 1}
     with pytest.raises(Forbidden, match="already used"):

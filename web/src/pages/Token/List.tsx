@@ -17,6 +17,7 @@ const column = createColumnHelper<Token>();
 
 const COLUMNS = [
   column.accessor("name", { header: "Name" }),
+  column.accessor((token) => token.scopes?.join(", ") ?? "all", { id: "scopes", header: "Scopes" }),
   column.accessor("created_at", { header: "Made", cell: ({ getValue }) => <Time at={getValue()} /> }),
   column.accessor("last_used_at", {
     header: "Last use",

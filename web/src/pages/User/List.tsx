@@ -63,6 +63,11 @@ function Name({ user }: { user: User }) {
           site administrator
         </Badge>
       )}
+      {user.is_service && (
+        <Badge variant="outline" color="gray" tt="none">
+          service account
+        </Badge>
+      )}
       {user.disabled_at && (
         <Badge variant="light" color="orange" tt="none">
           disabled

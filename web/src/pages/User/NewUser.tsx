@@ -5,10 +5,24 @@ import { ErrorNotice } from "../../components/ErrorNotice";
 
 export function NewUser({ onClose }: { onClose: () => void }) {
   const create = useCreateUser();
-  const form = useForm({ initialValues: { name: "", full_name: "", password: "", is_admin: false } });
+  const form = useForm({
+    initialValues: { name: "", full_name: "", password: "", is_admin: false, is_service: false },
+  });
+  const submit = form.onSubmit(({ name, full_name, password, is_admin, is_service }) =>
+    create.mutate(
+      {
+        name,
+        full_name,
+        is_service,
+        password: is_service ? null : password || null,
+        is_admin: is_admin && !is_service,
+      },
+      { onSuccess: onClose },
+    ),
+  );
   return (
     <Modal opened onClose={onClose} title="New user" closeButtonProps={{ "aria-label": "Close" }}>
-      <form onSubmit={form.onSubmit((values) => create.mutate(values, { onSuccess: onClose }))}>
+      <form onSubmit={submit}>
         <Stack>
           <TextInput
             label="User name"
@@ -18,13 +32,25 @@ export function NewUser({ onClose }: { onClose: () => void }) {
             {...form.getInputProps("name")}
           />
           <TextInput label="Name" autoComplete="off" {...form.getInputProps("full_name")} />
-          <PasswordInput
-            label="Initial password"
-            required
-            autoComplete="new-password"
-            {...form.getInputProps("password")}
+          <Checkbox
+            label="Service account"
+            description="For scripts and other systems: no password, only tokens"
+            {...form.getInputProps("is_service", { type: "checkbox" })}
           />
-          <Checkbox label="Site administrator" {...form.getInputProps("is_admin", { type: "checkbox" })} />
+          {!form.values.is_service && (
+            <>
+              <PasswordInput
+                label="Initial password"
+                description="Empty for somebody who signs in with a provider alone"
+                autoComplete="new-password"
+                {...form.getInputProps("password")}
+              />
+              <Checkbox
+                label="Site administrator"
+                {...form.getInputProps("is_admin", { type: "checkbox" })}
+              />
+            </>
+          )}
           {create.error && <ErrorNotice error={create.error} />}
           <Button type="submit" loading={create.isPending}>
             Create

@@ -12,6 +12,7 @@ export function UserActions({ user }: { user: User }) {
   const change = useChangeUser();
   const remove = useDeleteUser();
   const [opened, dialog] = useDisclosure(false);
+  const [asking, disabling] = useDisclosure(false);
   if (useSession()?.user.id === user.id) return <>you</>;
   const put = (part: { is_admin?: boolean; disabled?: boolean }) =>
     change.mutate({ user: user.name, ...part }, { onError: notifyError });
@@ -27,13 +28,24 @@ export function UserActions({ user }: { user: User }) {
           <Menu.Item onClick={() => put({ is_admin: !user.is_admin })}>
             {user.is_admin ? "Remove site administrator" : "Make a site administrator"}
           </Menu.Item>
-          <Menu.Item onClick={() => put({ disabled: !user.disabled_at })}>
+          <Menu.Item onClick={user.disabled_at ? () => put({ disabled: false }) : disabling.open}>
             {user.disabled_at ? "Enable" : "Disable"}
           </Menu.Item>
           <Menu.Divider />
           <Menu.Item onClick={dialog.open}>Delete</Menu.Item>
         </Menu.Dropdown>
       </Menu>
+      <ConfirmByName
+        opened={asking}
+        onClose={disabling.close}
+        title={`Disable ${user.name}?`}
+        name={user.name}
+        explanation="Their sessions and tokens end now, and stay gone when you enable them again. Their jobs go on."
+        action="Disable"
+        onConfirm={() => change.mutate({ user: user.name, disabled: true }, { onSuccess: disabling.close })}
+        busy={change.isPending}
+        error={change.error}
+      />
       <ConfirmByName
         opened={opened}
         onClose={dialog.close}
