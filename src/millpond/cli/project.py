@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from millpond.cli import project_quota
 from millpond.cli.command import command
 from millpond.cli.project_settings import Name, add_settings_commands, gpus, show_project
 from millpond.cli.session import Session
@@ -21,6 +22,7 @@ from millpond.client.people import (
 from millpond.model.people import Role
 
 app = typer.Typer()
+project_quota.add_to(app)
 
 UserName = Annotated[str, typer.Argument(help="Name of the user.")]
 

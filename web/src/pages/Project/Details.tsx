@@ -5,6 +5,7 @@ import { isNotFound } from "../../api/problem";
 import { projectQuery } from "../../api/projects";
 import { useSession } from "../../api/session";
 import type { Project } from "../../api/shapes";
+import { Channels } from "../../components/channels/Channels";
 import { Loaded } from "../../components/Loaded";
 import { MlperfTables } from "../../components/mlperf/MlperfTables";
 import { NotFound } from "../../components/NotFound";
@@ -17,6 +18,7 @@ import { EditProject } from "./parts/EditProject";
 import { Members } from "./parts/Members";
 import { ProjectDatasets } from "./parts/ProjectDatasets";
 import { ProjectJobs } from "./parts/ProjectJobs";
+import { ProjectUsage } from "./parts/ProjectUsage";
 import { Secrets } from "./parts/Secrets";
 import type { ProjectTab } from "./tabs";
 
@@ -68,6 +70,11 @@ function About({ project }: { project: Project }) {
             {to.slice(1)}
           </TextLink>
         ))}
+        {project.role === "admin" && (
+          <TextLink to="/audit" search={{ project: project.name }} size="sm">
+            Audit
+          </TextLink>
+        )}
       </Group>
     </>
   );
@@ -98,8 +105,10 @@ function Parts({ project }: { project: Project }) {
         <Tabs.Tab value="datasets">Datasets</Tabs.Tab>
         <Tabs.Tab value="jobs">Jobs</Tabs.Tab>
         <Tabs.Tab value="performance">Performance</Tabs.Tab>
+        <Tabs.Tab value="usage">Usage</Tabs.Tab>
         <Tabs.Tab value="members">Members</Tabs.Tab>
         {project.role !== "viewer" && <Tabs.Tab value="secrets">Secrets</Tabs.Tab>}
+        <Tabs.Tab value="notifications">Notifications</Tabs.Tab>
       </Tabs.List>
       <Tabs.Panel value="datasets">
         <ProjectDatasets project={project.name} />
@@ -110,6 +119,9 @@ function Parts({ project }: { project: Project }) {
       <Tabs.Panel value="performance">
         <MlperfTables project={project.name} />
       </Tabs.Panel>
+      <Tabs.Panel value="usage">
+        <ProjectUsage project={project.name} />
+      </Tabs.Panel>
       <Tabs.Panel value="members">
         <Members project={project.name} mayChange={mayChange} />
       </Tabs.Panel>
@@ -118,6 +130,9 @@ function Parts({ project }: { project: Project }) {
           <Secrets project={project.name} mayChange={mayChange} />
         </Tabs.Panel>
       )}
+      <Tabs.Panel value="notifications">
+        <Channels project={project.name} mayChange={mayChange} />
+      </Tabs.Panel>
     </Tabs>
   );
 }
