@@ -23,7 +23,11 @@ def everything(_project: str | None) -> bool:
 
 
 async def take(stream: AsyncIterator[str], count: int) -> list[str]:
-    return [await anext(stream) for _ in range(count)]
+    """So many events; several may be sent together."""
+    texts: list[str] = []
+    while len(texts) < count:
+        texts += re.findall(r".+?\n\n", await anext(stream), re.DOTALL)
+    return texts
 
 
 def parsed(text: str) -> tuple[str, str, Any]:
@@ -59,6 +63,37 @@ def test_only_wanted_topics_of_visible_projects() -> None:
         hub.publish("jobs", project_id="mine", data={"n": 3})
         hub.publish("run:1", project_id=None, data={"n": 4})
         assert [parsed(text)[2]["n"] for text in await take(stream, 2)] == [3, 4]
+
+    run(test())
+
+
+def test_what_happens_within_a_moment_is_sent_together() -> None:
+    hub = EventHub()
+
+    async def test() -> None:
+        stream = hub.stream(["jobs"], sees=everything)
+        await anext(stream)
+        hub.publish("jobs", project_id=None, data={"n": 0})
+        assert parsed(await anext(stream))[2] == {"n": 0}, "at once after a quiet while"
+        for number in range(1, 4):
+            hub.publish("jobs", project_id=None, data={"n": number})
+        assert (await anext(stream)).count("event: jobs") == 3
+
+    run(test())
+
+
+def test_a_long_poll_hears_of_either_of_its_topics() -> None:
+    hub = EventHub()
+
+    async def test() -> None:
+        for topic in ("agents", "agents:a"):
+            mark = hub.mark("agents", "agents:a")
+            threading.Timer(0.01, hub.wake, [topic]).start()
+            assert await hub.wait("agents", "agents:a", since=mark, timeout=SECONDS)
+        mark = hub.mark("agents", "agents:a")
+        hub.wake("agents:b")
+        assert not await hub.wait("agents", "agents:a", since=mark, timeout=0.01)
+        assert hub.waiting("agents") == 0
 
     run(test())
 

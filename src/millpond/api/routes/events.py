@@ -8,6 +8,7 @@ from fastapi import APIRouter, Header, Query
 from starlette.responses import StreamingResponse
 
 from millpond.api.access import HubOf, SignedIn
+from millpond.services.notifications.topics import may_follow
 from millpond.services.people import access
 
 router = APIRouter(tags=["events"])
@@ -23,7 +24,8 @@ async def stream_events(
     last_event_id: Annotated[str | None, Header(max_length=100)] = None,
 ) -> StreamingResponse:
     """Events of the topics, from now on or behind `Last-Event-ID`; `reset` when those are no longer held."""
-    wanted = [topic.strip() for topic in topics.split(",") if topic.strip()]
+    asked = [topic.strip() for topic in topics.split(",") if topic.strip()]
+    wanted = [topic for topic in asked if may_follow(topic, actor.user_id)]
     events = hub.stream(
         wanted, sees=lambda project_id: access.sees(actor, project_id), user_id=actor.user_id, last_id=last_event_id
     )
