@@ -1,4 +1,4 @@
-"""100,000 runs with a metric and a parameter each, and a hundred with long curves, straight into a database."""
+"""Up to 100,000 runs with a metric and a parameter each, and a hundred with long curves, straight into a database."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ RUNS = [f"curve{number:04}" for number in range(100)]
 _AT_ONCE = 10_000
 
 
-def fill(db: Database) -> None:
+def fill(db: Database, *, count: int = LISTED, curves: int = len(RUNS)) -> None:
     dice = random.Random(1)
     with db.read() as tx:
         project_id: str = tx.scalar(select(project.c.id).where(project.c.name == "default")) or ""
-    for begin in range(0, LISTED, _AT_ONCE):
+    for begin in range(0, count, _AT_ONCE):
         with db.write() as tx:
-            _add_listed(tx, project_id, range(begin, begin + _AT_ONCE), dice)
-    for run_id in RUNS:
+            _add_listed(tx, project_id, range(begin, min(begin + _AT_ONCE, count)), dice)
+    for run_id in RUNS[:curves]:
         with db.write() as tx:
             made = a_run(id=run_id, project_id=project_id)
             runs.insert(tx, made)
