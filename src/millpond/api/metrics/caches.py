@@ -10,7 +10,10 @@ from collections.abc import Callable, Iterator
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from millpond.api.metrics.families import gauge
+from millpond.db import counts
 from millpond.model.topology import CacheUses
+from millpond.model.volume import Cause
 from millpond.services.deps import Deps
 from millpond.services.places import volume_usage
 from millpond.services.places.volume_usage import VolumeNumbers, throughput
@@ -52,14 +55,15 @@ class CacheCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         found = volume_usage.numbers(self._deps)
         for name, help_text, value in _GAUGES:
-            gauge = GaugeMetricFamily(f"millpond_volume_{name}", help_text, labels=["volume", "site"])
+            family = GaugeMetricFamily(f"millpond_volume_{name}", help_text, labels=["volume", "site"])
             for view in found.volumes:
                 if (number := value(view)) is not None:
-                    gauge.add_metric([view.volume.name, view.volume.site], number)
-            yield gauge
+                    family.add_metric([view.volume.name, view.volume.site], number)
+            yield family
         for name, help_text, count in _COUNTERS:
             yield _counter(name, help_text, count, found)
         yield from _kept(found)
+        yield _refused(self._deps, found)
         yield from _traffic(found)
         yield _evictions(found)
 
@@ -71,16 +75,24 @@ def _counter(name: str, help_text: str, count: Callable[[CacheUses], float], fou
     return counter
 
 
+def _refused(deps: Deps, found: VolumeNumbers) -> Metric:
+    with deps.db.read() as tx:
+        refused = counts.refused_commits(tx)
+    text = "Commits that a volume had no room for when they were last asked for."
+    rows = [((view.volume.name,), float(refused.get(view.volume.id, 0))) for view in found.volumes]
+    return gauge("cache_refused_commits", text, ["volume"], rows)
+
+
 def _kept(found: VolumeNumbers) -> Iterator[Metric]:
     kinds = (
         ("pinned", "Commits that are pinned on a volume.", found.pinned),
         ("leased", "Commits on a volume that a job, a reader or somebody's wish keeps.", found.leased),
     )
     for name, help_text, numbers in kinds:
-        gauge = GaugeMetricFamily(f"millpond_volume_{name}_commits", help_text, labels=["volume", "site"])
+        family = GaugeMetricFamily(f"millpond_volume_{name}_commits", help_text, labels=["volume", "site"])
         for view in found.volumes:
-            gauge.add_metric([view.volume.name, view.volume.site], numbers.get(view.volume.id, 0))
-        yield gauge
+            family.add_metric([view.volume.name, view.volume.site], numbers.get(view.volume.id, 0))
+        yield family
 
 
 def _traffic(found: VolumeNumbers) -> Iterator[Metric]:
@@ -118,7 +130,8 @@ def _traffic(found: VolumeNumbers) -> Iterator[Metric]:
 def _evictions(found: VolumeNumbers) -> Metric:
     names = {view.volume.id: view.volume.name for view in found.volumes}
     counter = CounterMetricFamily("millpond_cache_evictions", "Evictions by cause.", labels=["volume", "cause"])
-    for (volume_id, cause), number in sorted(found.evictions.items()):
+    none = {(volume_id, cause.value): 0 for volume_id in names for cause in Cause}
+    for (volume_id, cause), number in sorted({**none, **found.evictions}.items()):
         if volume_id in names:
             counter.add_metric([names[volume_id], cause or "unknown"], number)
     return counter

@@ -1,0 +1,1 @@
+"""What Prometheus scrapes: numbers of this process, of the whole system, and, for those who may, of projects."""
