@@ -30,6 +30,8 @@ def _context(own: str, file: str, directory: str) -> ssl.SSLContext:
     if own:
         try:
             context.load_verify_locations(own)
+            # Whoever names one certificate trusts it, whether it is an authority's or the server's own.
+            context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         except (OSError, ssl.SSLError) as error:
             raise SetupError(
                 f"The file {own} of trusted certificates cannot be used: {error}.",

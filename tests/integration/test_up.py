@@ -19,6 +19,7 @@ from millpond.settings import DEFAULT_PORT
 from millpond.testing.postgres import Postgres
 from millpond.testing.up import environment, mill_up, mill_up_command
 from millpond.testing.waiting import wait_until
+from millpond.testing.website import make_certificate
 
 PASSWORD = re.compile(r"with the password in (\S+)")
 
@@ -57,7 +58,7 @@ def test_first_start_stop_and_second_start(tmp_path: Path) -> None:
         wait_until(lambda: client.get("/computes").json()["items"][0]["connected"], what="the agent's first word")
         server = psutil.Process(mill.process.pid)
         memory = sum(process.memory_info().rss for process in [server, *server.children(recursive=True)])
-        assert memory < 280e6, "server and agent together, idle"
+        assert memory < 300e6, "server and agent together, idle"
         # A stream that is open and an agent that waits must not hold the server back.
         with client.stream("GET", "/events", params={"topics": "jobs"}) as stream:
             next(stream.iter_lines())
@@ -120,3 +121,18 @@ def test_on_postgresql(tmp_path: Path, postgres: Postgres) -> None:
         assert checks["database"]["message"].startswith("PostgreSQL")
         assert all(check["ok"] for check in checks.values()), checks
         mill.stop()
+
+
+def test_a_server_with_tls_and_its_agent(tmp_path: Path) -> None:
+    """The agent and the command line of this machine trust a certificate that nobody vouches for, also a new one."""
+    cert, key = make_certificate(tmp_path / "tls", hosts=["localhost"])
+    with mill_up(tmp_path / "data", "--tls-cert", str(cert), "--tls-key", str(key)) as mill, mill.client() as client:
+        assert mill.url.startswith("https://127.0.0.1:")
+        assert f"export MILL_CA_FILE={tmp_path / 'data' / 'trusted.pem'}" in mill.output
+        job = client.post("/projects/default/jobs", json={"name": "hello", "command": ["echo", "hello"]}).json()["id"]
+        place = f"/projects/default/jobs/{job}"
+        wait_until(lambda: client.get(place).json()["state"] == "succeeded", what="a job beside a server with TLS")
+        make_certificate(tmp_path / "tls", hosts=["localhost"])
+        wait_until(lambda: "certificate_reloaded" in mill.output, what="the new certificate")
+        wait_until(lambda: mill.output.count("agent_connected") == 2, what="the agent with the new certificate")
+        assert mill.stop() == 0

@@ -13,20 +13,25 @@ from urllib.parse import urlsplit
 import typer
 
 from millpond import app as server
+from millpond.api.metrics.routes import read_token
 from millpond.api.origins import origin_of
 from millpond.cli.prompts import read_secret
+from millpond.cli.up_network import checked_key_pairs, checked_proxies, trust_lines
 from millpond.client.files import write_atomically
 from millpond.client.servers import SavedLogins
 from millpond.decide.allowed_addresses import Reach
-from millpond.errors import SetupError
-from millpond.masking import log_to_stderr
+from millpond.errors import BadRequest, SetupError
+from millpond.log_lines import LOG_FORMAT, LogFormat, log_to_stderr
 from millpond.memory import return_large_buffers
 from millpond.model.quantity import DAY, parse_bandwidth, parse_bytes, parse_milliseconds, parse_seconds
+from millpond.services.audits.receivers import Target
+from millpond.services.backups.encryption import read_passphrase
 from millpond.services.lake.reindex import Reindexed
 from millpond.services.setup import InstalledAgent
 from millpond.settings import DEFAULT_PORT, Settings, default_data_dir
 
 LEAST_LOG_BYTES = 1_000_000
+LEAST_BACKUP_SECONDS = 60
 
 app = typer.Typer()
 
@@ -87,6 +92,30 @@ def up(
             "(https://*.apps.example.com), each port of a job gets its own, too.",
         ),
     ] = None,
+    tls_cert: Annotated[
+        list[Path] | None,
+        typer.Option(
+            envvar="MILL_TLS_CERT",
+            help="Certificate (PEM, with its chain) to serve HTTPS with; read again when it changes. Repeat it, with "
+            "its key, for another domain, like that of --content-url.",
+            show_default=False,
+        ),
+    ] = None,
+    tls_key: Annotated[
+        list[Path] | None,
+        typer.Option(envvar="MILL_TLS_KEY", help="Private key (PEM) of --tls-cert.", show_default=False),
+    ] = None,
+    hsts: Annotated[
+        bool, typer.Option(envvar="MILL_HSTS", help="Tell browsers to use HTTPS alone for this host, on all its ports.")
+    ] = True,
+    trusted_proxies: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS,…",
+            envvar="MILL_TRUSTED_PROXIES",
+            help="Addresses and networks of reverse proxies whose X-Forwarded headers are believed, like 10.0.0.5,::1.",
+        ),
+    ] = "",
     advertised_url: Annotated[
         str | None,
         typer.Option(
@@ -189,6 +218,14 @@ def up(
             help="Key that encrypts secrets and credentials (default: secret.key in the data directory).",
         ),
     ] = None,
+    new_signing_secret: Annotated[
+        bool,
+        typer.Option(
+            "--new-signing-secret",
+            help="Sign with a new secret from this start on, if the key file was lost or the old secret leaked. "
+            "Links, tickets and tokens of jobs that wait stop working.",
+        ),
+    ] = False,
     provisioners: Annotated[
         Path | None,
         typer.Option(
@@ -196,9 +233,48 @@ def up(
             help="Directory with the commands of provisioners (default: provisioners in the data directory).",
         ),
     ] = None,
+    backup_to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR|URL",
+            envvar="MILL_BACKUP_TO",
+            help="Directory or s3://bucket/prefix where the server keeps backups of itself.",
+        ),
+    ] = None,
+    backup_every: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME", envvar="MILL_BACKUP_EVERY", help="How often it makes a backup; `never`: only when asked."
+        ),
+    ] = "1d",
+    backup_keep: Annotated[
+        int, typer.Option(min=1, envvar="MILL_BACKUP_KEEP", help="Number of newest backups to keep.")
+    ] = 7,
+    backup_passphrase_file: Annotated[
+        Path | None,
+        typer.Option(envvar="MILL_BACKUP_PASSPHRASE_FILE", help="File with the passphrase that encrypts backups."),
+    ] = None,
+    metrics_token_file: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="MILL_METRICS_TOKEN_FILE",
+            help="File with the token that /metrics asks for (default: none; metrics of projects are left out).",
+        ),
+    ] = None,
+    audit_syslog: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            envvar="MILL_AUDIT_SYSLOG",
+            help="Syslog receiver of audit entries as they happen: udp://HOST:514, tcp://HOST:601 or unix:/dev/log.",
+        ),
+    ] = None,
     admin_password_file: Annotated[
         Path | None, typer.Option(help="File with the password of the first administrator.")
     ] = None,
+    log_format: Annotated[
+        LogFormat, typer.Option(envvar=LOG_FORMAT, help="Lines of the log on stderr: text, or JSON for programs.")
+    ] = LogFormat.TEXT,
     join_token_file: Annotated[
         Path | None,
         typer.Option(
@@ -218,7 +294,7 @@ def up(
 
     Example: mill up --data-dir /srv/millpond --host 0.0.0.0
     """
-    _log_to_stderr()
+    _log_to_stderr(log_format)
     return_large_buffers()
     settings = Settings(
         data_dir=_data_dir(data_dir),
@@ -230,6 +306,9 @@ def up(
         content_port=content_port,
         content_url=checked_content_url(content_url, public_url),
         advertised_url=advertised_url.rstrip("/") if advertised_url else None,
+        tls=checked_key_pairs(tls_cert, tls_key),
+        hsts=hsts,
+        trusted_proxies=checked_proxies(trusted_proxies),
         start_agent=agent,
         gpus=gpus,
         job_uids=job_uids,
@@ -245,8 +324,19 @@ def up(
         placement_seconds=checked_validity(placement_validity),
         log_bytes=checked_log_limit(log_limit),
         secret_key_file=secret_key_file,
+        new_signing_secret=new_signing_secret,
         provisioners_dir=provisioners,
+        backup_to=backup_to,
+        backup_seconds=checked_backup_interval(backup_every),
+        backup_keep=backup_keep,
+        backup_passphrase_file=backup_passphrase_file,
+        metrics_token_file=metrics_token_file,
+        audit_syslog=str(Target.parse(audit_syslog)) if audit_syslog else None,
     )
+    if metrics_token_file is not None:
+        read_token(metrics_token_file)
+    if backup_passphrase_file is not None:
+        read_passphrase(backup_passphrase_file)  # refused now rather than at night
     installed_agent = None
     if join_token_file is not None:
         installed_agent = InstalledAgent(read_secret(join_token_file, "join token"), join_site, join_volume)
@@ -267,6 +357,17 @@ def checked_validity(written: str) -> int:
         raise SetupError(
             f"--placement-validity must be at least {MIN_VALIDITY_SECONDS}s, not {written}.",
             hint=f"For example: --placement-validity {MIN_VALIDITY_SECONDS}s",
+        )
+    return seconds
+
+
+def checked_backup_interval(written: str) -> float:
+    """Seconds; 0 for `never`. SetupError for an interval in which no backup would be done."""
+    seconds = 0.0 if written == "never" else float(parse_seconds(written))
+    if written != "never" and seconds < LEAST_BACKUP_SECONDS:
+        raise SetupError(
+            f"--backup-every must be at least {LEAST_BACKUP_SECONDS}s, not {written}.",
+            hint="For example: --backup-every 6h",
         )
     return seconds
 
@@ -318,6 +419,11 @@ def reset_password(name: str, password: str, *, data_dir: Path | None = None, da
     server.reset_password(Settings(data_dir=_data_dir(data_dir), database_url=database_url), name, password)
 
 
+def set_local_login_here(*, on: bool, data_dir: Path | None = None, database_url: str | None = None) -> None:
+    """Let people sign in with passwords of this machine's server, which may be running, or no longer."""
+    server.set_local_login(Settings(data_dir=_data_dir(data_dir), database_url=database_url), on=on)
+
+
 def take_over_lake(
     *, data_dir: Path | None = None, database_url: str | None = None, lake_url: str | None = None
 ) -> str | None:
@@ -331,6 +437,22 @@ def reindex_lake(
 ) -> Reindexed:
     """Fill this machine's empty database from the lake."""
     return server.reindex_lake(Settings(data_dir=_data_dir(data_dir), database_url=database_url, lake_url=lake_url))
+
+
+def server_settings(
+    data_dir: Path | None,
+    database_url: str | None,
+    lake_url: str | None,
+    secret_key_file: Path | None,
+    *,
+    ambient: bool = True,
+) -> Settings:
+    """The settings of a server on this machine, as far as what is done without it needs them."""
+    if not ambient and data_dir is None:
+        raise BadRequest("Name the new data directory, for keys and files: --data-dir DIR")
+    return Settings(
+        data_dir=_data_dir(data_dir), database_url=database_url, lake_url=lake_url, secret_key_file=secret_key_file
+    )
 
 
 def _tell(ready: server.Ready) -> None:
@@ -347,6 +469,7 @@ def _tell(ready: server.Ready) -> None:
             f"Without an agent here, nobody looks after the {' and '.join(ready.unattended)} `local` of an earlier "
             f"start. Remove what is not needed: {', '.join(commands[one] for one in ready.unattended)}"
         )
+    lines += trust_lines(ready)
     lines += current_server_lines(ready.known_servers, ready.local_url)
     lines.append(f"Data in {ready.data_dir}. Stop with Ctrl-C.")
     sys.stdout.write("\n".join(lines) + "\n")
@@ -379,7 +502,8 @@ def _data_dir(chosen: Path | None) -> Path:
     return (chosen or default_data_dir()).absolute()
 
 
-def _log_to_stderr() -> None:
-    log_to_stderr()
+def _log_to_stderr(form: LogFormat) -> None:
+    log_to_stderr(form)
+    os.environ[LOG_FORMAT] = form.value  # its agent writes as it does
     for name in ("uvicorn", "alembic", "httpx"):
         logging.getLogger(name).setLevel(logging.WARNING)

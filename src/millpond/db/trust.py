@@ -12,10 +12,16 @@ from millpond.db.tables import compute, trust
 from millpond.model.compute import Trust
 
 
-def of_computes(tx: Connection, *, site_id: str | None = None) -> Mapping[str, Trust]:
-    """By the ids of attached computes, all or those of one site. One that has not reported yet shares nothing."""
+def of_computes(
+    tx: Connection, *, site_id: str | None = None, compute_ids: Collection[str] | None = None
+) -> Mapping[str, Trust]:
+    """By the ids of attached computes: all, those of one site, or these. One that has not reported shares nothing."""
     query = select(compute.c.id, compute.c.trusts_all, compute.c.capabilities).where(compute.c.detached_at.is_(None))
-    rows = tx.execute(query if site_id is None else query.where(compute.c.site_id == site_id)).all()
+    if site_id is not None:
+        query = query.where(compute.c.site_id == site_id)
+    if compute_ids is not None:
+        query = query.where(compute.c.id.in_(sorted(compute_ids)))
+    rows = tx.execute(query).all()
     named: dict[str, set[str]] = defaultdict(set)
     for row in tx.execute(select(trust).where(trust.c.compute_id.in_([row.id for row in rows]))):
         named[row.compute_id].add(row.project_id)

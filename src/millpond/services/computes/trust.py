@@ -54,6 +54,12 @@ def shown(tx: Connection, found: Trust, actor: Actor) -> Sequence[str]:
     return projects.names(tx, among=among)
 
 
+def _told(tx: Connection, compute_id: str) -> dict[str, object]:
+    """Who is let onto a compute, for the audit log."""
+    found = trust.of_computes(tx).get(compute_id)
+    return {"all": found.all, "projects": projects.names(tx, among=found.projects)} if found else {}
+
+
 def _change(
     deps: Deps, actor: Actor, name: str, project_names: Sequence[str], *, everyone: bool, may_enter: bool
 ) -> ComputeView:
@@ -63,6 +69,7 @@ def _change(
     with deps.db.write() as tx:
         compute = computes.lock(tx, name)
         found = [access.find_project(tx, actor, project) for project in project_names]
+        before = _told(tx, compute.id)
         ids = {project.id for project in found}
         if may_enter:
             trust.add(tx, compute.id, ids)
@@ -73,6 +80,7 @@ def _change(
         audit.record(
             tx, now=now, actor=actor, action="compute.trust" if may_enter else "compute.distrust", subject=name,
             details={"projects": sorted(project_names), "all": everyone},
+            before=before, after=_told(tx, compute.id),
         )  # fmt: skip
     view = computes.get(deps, name)
     deps.events.publish("computes", project_id=None, data={"id": compute.id, "what": "changed"})
