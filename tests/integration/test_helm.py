@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from dev import make_dashboards
 
-from millpond.testing.images import write_millpond
+from millpond.agent.drivers.kubernetes.options import KubernetesOptions
+from millpond.agent.drivers.options import checked, parse_options
 from millpond.testing.kube import Kube, running_kube, why_no_kube
 from millpond.testing.waiting import wait_until
 
@@ -47,6 +51,87 @@ def one(objects: list[dict[str, Any]], kind: str, name: str) -> dict[str, Any]:
 
 def test_the_chart_has_no_fault() -> None:
     assert "0 chart(s) failed" in helm("lint", CHART)
+
+
+@pytest.mark.parametrize("values", sorted((CHART / "ci").glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_set_of_values_of_the_chart_makes_valid_objects(values: Path) -> None:
+    objects = rendered(yaml.safe_load(values.read_text()), "--api-versions", "monitoring.coreos.com/v1")
+    names = [(one["kind"], one["metadata"]["name"], one["metadata"].get("namespace")) for one in objects]
+    assert len(names) == len(set(names))
+    for account in (one for one in objects if one["kind"] == "ServiceAccount"):
+        assert account["automountServiceAccountToken"] is False
+    for pod in (one["spec"]["template"]["spec"] for one in objects if one["kind"] == "Deployment"):
+        is_agent = pod["containers"][0]["name"] == "agent"
+        assert pod["automountServiceAccountToken"] is is_agent, "the server asks the cluster nothing"
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        for container in [*pod["containers"], *pod.get("initContainers", [])]:
+            assert container["resources"]["requests"] and container["resources"]["limits"]
+    deployments = json.dumps([one for one in objects if one["kind"] == "Deployment"])
+    assert "secret@db.lab" not in deployments, "who may read deployments does not read passwords"
+
+
+def test_the_rights_of_the_agent_are_those_it_needs() -> None:
+    objects = rendered({})
+    assert {one["kind"] for one in objects if "Role" in one["kind"]} == {
+        "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding",
+    }  # fmt: skip
+    rules = [rule for each in objects if each["kind"] in ("Role", "ClusterRole") for rule in each["rules"]]
+    assert not [rule for rule in rules if "*" in (*rule["verbs"], *rule["resources"], *rule["apiGroups"])]
+    everywhere = [rule for each in objects if each["kind"] == "ClusterRole" for rule in each["rules"]]
+    assert all(rule["verbs"] == ["list"] for rule in everywhere)
+    without = rendered({"agent": {"jobs": {"claims": False}}})
+    assert "persistentvolumeclaims" not in json.dumps([one for one in without if "Role" in one["kind"]])
+
+
+def test_pods_of_jobs_go_where_values_say() -> None:
+    values = yaml.safe_load((CHART / "ci" / "agent-only-values.yaml").read_text())
+    (container,) = one(rendered(values), "Deployment", "mill-millpond-agent")["spec"]["template"]["spec"]["containers"]
+    told = [text.removeprefix("--option=") for text in container["args"]]
+    assert {"node_selector=pool=gpu", "toleration=nvidia.com/gpu:NoSchedule", "toleration=team=vision"} <= set(told)
+    given = parse_options([text for text in told if not text.startswith("--")])
+    assert checked(KubernetesOptions, given, "kubernetes").tolerations == [
+        {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"},
+        {"key": "team", "operator": "Equal", "value": "vision"},
+    ]
+
+
+def test_servers_go_to_different_nodes_and_believe_only_their_proxies() -> None:
+    values = yaml.safe_load((CHART / "ci" / "outside-values.yaml").read_text())
+    pod = one(rendered(values), "Deployment", "mill-millpond")["spec"]["template"]["spec"]
+    (preferred,) = pod["affinity"]["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+    assert preferred["podAffinityTerm"]["topologyKey"] == "kubernetes.io/hostname"
+    assert "--trusted-proxies=10.244.0.0/16" in pod["containers"][0]["args"]
+
+
+def test_the_chart_has_our_rules_and_dashboards_and_prometheus_gets_the_token() -> None:
+    values = yaml.safe_load((CHART / "ci" / "outside-values.yaml").read_text())
+    objects = rendered(values, "--api-versions", "monitoring.coreos.com/v1")
+    (rule,) = [one for one in objects if one["kind"] == "PrometheusRule"]
+    # What they ask for is there: test_monitoring.py.
+    assert rule["spec"] == yaml.safe_load(make_dashboards.RULES.read_text())
+    (dashboards,) = [one for one in objects if one["kind"] == "ConfigMap"]
+    assert {json.loads(text)["uid"] for text in dashboards["data"].values()} == {
+        f"millpond-{one.name}" for one in make_dashboards.DASHBOARDS
+    }
+    (monitor,) = [one for one in objects if one["kind"] == "ServiceMonitor"]
+    assert [one["path"] for one in monitor["spec"]["endpoints"]] == ["/metrics", "/metrics/clusters"]
+    for scraped in monitor["spec"]["endpoints"]:
+        assert scraped["authorization"]["credentials"] == {"name": "mill-metrics", "key": "metrics-token"}
+    pod = one(objects, "Deployment", "mill-millpond")["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert "--metrics-token-file=/metrics-token/metrics-token" in container["args"]
+    assert {"name": "metrics-token", "mountPath": "/metrics-token", "readOnly": True} in container["volumeMounts"]
+    assert "mill-metrics" in [one["secret"]["secretName"] for one in pod["volumes"] if "secret" in one]
+
+
+def test_the_chart_is_packed_with_the_index_of_a_repository(tmp_path: Path) -> None:
+    command = [sys.executable, CHART.parents[2] / "dev" / "check_chart.py", "--package", tmp_path]
+    subprocess.run(command, check=True)
+    (package,) = tmp_path.glob("millpond-*.tgz")
+    index = yaml.safe_load((tmp_path / "index.yaml").read_text())
+    assert index["entries"]["millpond"][0]["urls"] == [package.name]
+    with tarfile.open(package) as found:
+        assert not [name for name in found.getnames() if "/ci/" in name]
 
 
 @pytest.mark.parametrize(
@@ -96,6 +181,16 @@ def test_several_servers_need_a_database_and_a_lake_outside() -> None:
     assert not [each for each in objects if each["metadata"]["name"] == "mill-millpond-data"]
 
 
+def test_proxies_are_believed_only_when_they_are_named() -> None:
+    def arguments(values: dict[str, Any]) -> list[str]:
+        pod = one(rendered(values), "Deployment", "mill-millpond")["spec"]["template"]["spec"]
+        return list(pod["containers"][0]["args"])
+
+    assert not any("trusted-proxies" in argument for argument in arguments({}))
+    named = {"server": {"trustedProxies": ["10.244.0.0/16", "10.0.0.7"]}}
+    assert "--trusted-proxies=10.244.0.0/16,10.0.0.7" in arguments(named)
+
+
 def test_an_agent_alone_needs_to_know_its_server() -> None:
     with pytest.raises(AssertionError, match="serverUrl"):
         rendered({"server": {"enabled": False}})
@@ -106,6 +201,88 @@ def test_an_agent_alone_needs_to_know_its_server() -> None:
 def test_a_key_that_is_not_known_is_refused() -> None:
     with pytest.raises(AssertionError, match="replica"):
         rendered({"server": {"replica": 2}})
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"server": {"service": {"port": 99_999}}}, "server.service.port"),
+        ({"server": {"trustedProxies": ["ingress-nginx"]}}, "server.trustedProxies.0"),
+        ({"server": {"persistence": {"size": "20GB"}}}, "server.persistence.size"),
+        ({"server": {"extraVolumeMounts": [{"name": "ca"}]}}, "mountPath is required"),
+        ({"database": {"url": "mysql://db/mill"}}, "database.url"),
+        ({"lake": {"url": "/data/lake"}}, "lake.url"),
+        ({"agent": {"site": "My Site"}}, "agent.site"),
+        ({"agent": {"volume": {"accessMode": "RWX"}}}, '"ReadWriteMany"'),
+        ({"agent": {"volume": {"nfs": {"server": "files.lab"}}}}, "dependency on path"),
+        ({"ingress": {"enabled": True}}, "ingress.host"),
+        ({"ingress": {"enabled": True, "host": "https://mill.example.org"}}, "ingress.host"),
+        ({"ingress": {"appsHost": "apps.example.org"}}, "ingress.appsHost"),
+        ({"ingress": {"tls": [{"secret": "mill-tls"}]}}, "Additional property secret"),
+        ({"metrics": {"serviceMonitor": {"interval": "30"}}}, "metrics.serviceMonitor.interval"),
+    ],
+    ids=str,
+)
+def test_a_wrong_value_is_refused_by_its_name(values: dict[str, Any], told: str) -> None:
+    with pytest.raises(AssertionError, match=re.escape(told)):
+        rendered(values)
+
+
+def test_names_that_look_like_numbers_stay_texts() -> None:
+    values = {"server": {"existingSecret": "123"}, "agent": {"site": "7", "options": ["note=a: b # c"]}}
+    told = helm("template", "2026", CHART, "--namespace", "456", values=values)
+    objects = [one for one in yaml.safe_load_all(told) if one]
+    for made in objects:
+        assert all(isinstance(value, str) for value in made["metadata"]["labels"].values()), made["metadata"]
+        for subject in made.get("subjects", []):
+            assert subject["namespace"] == "456"
+    agent = one(objects, "Deployment", "2026-millpond-agent")["spec"]["template"]["spec"]
+    assert {"--site=7", "--option=note=a: b # c"} <= set(agent["containers"][0]["args"])
+    assert one(objects, "Deployment", "2026-millpond")["spec"]["template"]["spec"]["volumes"][2]["secret"][
+        "secretName"
+    ] == "123"  # fmt: skip
+
+
+def test_another_password_of_the_database_restarts_the_servers() -> None:
+    def annotations(url: str) -> dict[str, str]:
+        values = {**OUTSIDE, "database": {"url": url}, "server": {"podAnnotations": {"team": "vision"}}}
+        return dict(one(rendered(values), "Deployment", "mill-millpond")["spec"]["template"]["metadata"]["annotations"])
+
+    before, after = (annotations(f"postgresql://mill:{word}@db/mill") for word in ("old", "new"))
+    assert before != after and before["team"] == after["team"] == "vision"
+
+
+def test_a_pod_that_others_replace_waits_until_nobody_asks_it() -> None:
+    def container(values: dict[str, Any]) -> dict[str, Any]:
+        pod = one(rendered(values), "Deployment", "mill-millpond")["spec"]["template"]["spec"]
+        return dict(pod["containers"][0])
+
+    several = container({**OUTSIDE, "server": {"replicas": 2}})
+    assert several["lifecycle"]["preStop"]["exec"]["command"] == ["sleep", "5"]
+    assert "lifecycle" not in container({})
+    probes = {name: several[name]["httpGet"]["path"] for name in several if name.endswith("Probe")}
+    assert probes == {"startupProbe": "/livez", "livenessProbe": "/livez", "readinessProbe": "/readyz"}
+
+
+def test_certificates_and_secrets_of_ones_own_are_mounted() -> None:
+    own = {
+        "extraVolumes": [{"name": "ca", "configMap": {"name": "lab-ca"}}],
+        "extraVolumeMounts": [{"name": "ca", "mountPath": "/ca", "readOnly": True}],
+        "extraEnv": [{"name": "MILL_CA_FILE", "value": "/ca/ca.pem"}],
+    }
+    objects = rendered({"server": own, "agent": own})
+    for name in ("mill-millpond", "mill-millpond-agent"):
+        pod = one(objects, "Deployment", name)["spec"]["template"]["spec"]
+        assert own["extraVolumes"][0] in pod["volumes"]
+        assert own["extraVolumeMounts"][0] in pod["containers"][0]["volumeMounts"]
+        assert own["extraEnv"][0] in pod["containers"][0]["env"]
+
+
+@pytest.mark.parametrize(("version", "policy"), [("1.20.2", "policy/v1beta1"), ("1.25.0", "policy/v1")])
+def test_the_disruption_budget_is_one_that_the_cluster_knows(version: str, policy: str) -> None:
+    values = {**OUTSIDE, "server": {"replicas": 2}, "podDisruptionBudget": {"enabled": True}}
+    objects = rendered(values, "--kube-version", version)
+    assert one(objects, "PodDisruptionBudget", "mill-millpond")["apiVersion"] == policy
 
 
 def test_images_come_from_another_registry() -> None:
@@ -146,18 +323,12 @@ class Cluster:
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
+def cluster() -> Iterator[Cluster]:
     reason = why_no_kube()
     if reason:
         pytest.skip(reason)
     with running_kube() as kube:
-        root, image = tmp_path / "root", tmp_path / "image.tar"
-        links = write_millpond(root)
-        arguments = [word for name, path in links.items() for word in ("--link", f"{path}=usr/local/bin/{name}")]
-        command = [kube.folder / "mkimage", "--root", root, *arguments, "--dir", "tmp", "--link"]
-        command += [f"{links['sh']}=bin/sh", "--env", "PATH=/usr/local/bin:/usr/bin:/bin", IMAGE, image]
-        subprocess.run(command, check=True, capture_output=True)
-        subprocess.run([kube.state / "ctr", "images", "import", image], check=True, capture_output=True)
+        kube.make_millpond_image(IMAGE)
         yield Cluster(kube)
 
 

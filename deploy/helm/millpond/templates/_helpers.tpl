@@ -12,7 +12,7 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 
 {{- define "millpond.selector" -}}
 app.kubernetes.io/name: {{ .root.Chart.Name }}
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .part }}
 {{- end }}
 
@@ -36,7 +36,7 @@ imagePullSecrets:
 {{- end }}
 {{- end }}
 
-{{/* nodeSelector, tolerations and affinity of one part: dict "of" .Values.server "root" $ */}}
+{{/* Where the pods of one part go: dict "of" .Values.server "part" "server" "root" $ */}}
 {{- define "millpond.scheduling" -}}
 {{- $selector := .of.nodeSelector | default dict -}}
 {{- with .root.Values.global.node }}{{ $selector = merge (dict "kubernetes.io/hostname" .) $selector }}{{ end -}}
@@ -46,8 +46,20 @@ nodeSelector: {{- toYaml . | nindent 2 }}
 {{- with .of.tolerations }}
 tolerations: {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .of.affinity }}
-affinity: {{- toYaml . | nindent 2 }}
+{{- with .of.priorityClassName }}
+priorityClassName: {{ . | quote }}
+{{- end }}
+{{- if .of.affinity }}
+affinity: {{- toYaml .of.affinity | nindent 2 }}
+{{- else if gt (int .of.replicas) 1 }}
+affinity:
+  podAntiAffinity:
+    preferredDuringSchedulingIgnoredDuringExecution:
+      - weight: 100
+        podAffinityTerm:
+          topologyKey: kubernetes.io/hostname
+          labelSelector:
+            matchLabels: {{- include "millpond.selector" . | nindent 14 }}
 {{- end }}
 {{- end }}
 
@@ -102,6 +114,12 @@ readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end }}
 
+{{/* Of containers that prepare a pod: enough to be admitted where every container must have limits. */}}
+{{- define "millpond.smallResources" -}}
+requests: {cpu: 10m, memory: 32Mi}
+limits: {memory: 128Mi}
+{{- end }}
+
 {{/* The one container that is root, where storage ignores fsGroup: dict "path" "/data" "volume" "data" "root" $ */}}
 {{- define "millpond.fixPermissions" -}}
 - name: permissions
@@ -114,6 +132,7 @@ capabilities: {drop: [ALL]}
     allowPrivilegeEscalation: false
     readOnlyRootFilesystem: true
     capabilities: {drop: [ALL], add: [CHOWN]}
+  resources: {{- include "millpond.smallResources" . | nindent 4 }}
   volumeMounts:
     - {name: {{ .volume }}, mountPath: {{ .path | quote }}}
 {{- end }}
