@@ -12,9 +12,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import typer
+from typer.core import TyperCommand
 
 from millpond import __version__, plugins
 from millpond.cli.command import command
@@ -23,23 +25,48 @@ from millpond.client.credentials import config_dir, load_credentials, state_dir
 from millpond.client.people import whoami
 from millpond.errors import MillError, NotFound, SetupError
 from millpond.model.address import is_local_host
-from millpond.model.quantity import format_bytes, format_seconds
+from millpond.model.quantity import format_bytes, format_count, format_seconds
 from millpond.proxy import configured_proxy, proxy_for
 from millpond.settings import default_data_dir
-from millpond.wire.health import LEAST_FREE_BYTES, Check, Doctor
+from millpond.wire.health import LEAST_FREE_BYTES, Check, Doctor, ServerHealth
 
 app = typer.Typer()
 
 MOST_SKEW = 60.0
 
 
-@command(app, "doctor")
-def doctor(mill: Session) -> None:
+class _Doctor(TyperCommand):
+    """`--server` without a name is the server's own diagnosis; with one, it says which server, as everywhere."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ends = [*args[1:], "-"]
+        return super().parse_args(
+            ctx,
+            ["--of-server" if one == "--server" and ends[at].startswith("-") else one for at, one in enumerate(args)],
+        )
+
+
+@command(app, "doctor", cls=_Doctor)
+def doctor(
+    mill: Session,
+    of_server: Annotated[
+        bool,
+        typer.Option(
+            "--of-server", help="Diagnose the server alone, for site administrators; `--server` without a name as well."
+        ),
+    ] = False,
+) -> None:
     """Check this machine and the server, and suggest fixes. Exit code 1 if something is wrong.
 
-    Example: mill doctor
+    For site administrators, `mill doctor --server` tells of versions, database, lake, keys, certificates, backups,
+    background tasks, agents, volumes, sources, mirrors, queue and quotas. There, warnings alone leave the exit code 0.
+
+    Example: mill doctor --of-server --json
     """
     checks: list[Check] = []
+    if of_server:
+        _diagnose(mill, checks)
+        return
     for check in (_python, _disk, _credentials, _data_dir, _plugins, _proxies, _port):
         _add(mill, checks, [check(mill)])
     _add(mill, checks, _server(mill))
@@ -52,6 +79,19 @@ def doctor(mill: Session) -> None:
     mill.out.note("All checks passed.")
 
 
+def _diagnose(mill: Session, checks: list[Check]) -> None:
+    _add(mill, checks, mill.api.get("/doctor/server", Doctor).checks)
+    errors = sum(check.is_error for check in checks)
+    warnings = sum(not check.ok for check in checks) - errors
+    if mill.out.as_json:
+        found = {"ok": not errors, "errors": errors, "warnings": warnings}
+        mill.out.json({**found, "checks": [c.model_dump(mode="json") for c in checks]})
+    said = ", ".join([format_count(errors, "error"), format_count(warnings, "warning")])
+    mill.out.note(f"{said} in {len(checks)} checks." if errors or warnings else "All checks passed.")
+    if errors:
+        raise typer.Exit(1)
+
+
 def _add(mill: Session, checks: list[Check], found: list[Check]) -> None:
     """Print each as it comes: a check that takes long shows what is waited for."""
     for check in found:
@@ -60,9 +100,10 @@ def _add(mill: Session, checks: list[Check], found: list[Check]) -> None:
             continue
         if not mill.out.for_people:
             todo = check.hint if check.hint and not check.ok else ""
-            mill.out.line(f"{'ok' if check.ok else 'wrong'}\t{check.name}\t{check.message}\t{todo}")
+            state = "ok" if check.ok else "wrong" if check.is_error else "warning"
+            mill.out.line(f"{state}\t{check.name}\t{check.message}\t{todo}")
             continue
-        mill.out.line(f"{'✓' if check.ok else '✗'} {check.name:<12} {check.message}")
+        mill.out.line(f"{'✓' if check.ok else '✗' if check.is_error else '!'} {check.name:<12} {check.message}")
         if check.hint and not check.ok:
             mill.out.line(f"  {'':<12} → {check.hint}")
 
@@ -171,7 +212,7 @@ def _server(mill: Session) -> list[Check]:
         checks = [_clock(response.headers.get("Date")), _versions(version)]
         return [*checks, *_from_server(mill)]
     except MillError as error:
-        return [Check(name="server", ok=False, message=error.message, hint=error.hint)]
+        return [Check(name="server", ok=False, message=error.message, hint=error.hint), *_parts(mill)]
 
 
 def _clock(date: str | None) -> Check:
@@ -196,6 +237,16 @@ def _versions(server: str) -> Check:
         message=f"client {__version__}, server {server}",
         hint="Install the server's version: pip install millpond==" + server,
     )
+
+
+def _parts(mill: Session) -> list[Check]:
+    """What a server that cannot answer says of itself."""
+    try:
+        parts = mill.api.get("/health", ServerHealth).parts
+    except MillError:
+        return []
+    hint = "It continues by itself once this is back. See the server's log."
+    return [Check(name=part.name, ok=part.ok, message=part.message, hint=hint) for part in parts]
 
 
 def _from_server(mill: Session) -> list[Check]:

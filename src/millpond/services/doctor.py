@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlalchemy import text
@@ -14,18 +14,25 @@ from sqlalchemy.exc import SQLAlchemyError
 from millpond.db import agents as agent_rows
 from millpond.db import caches, counts, datasets, store_sightings
 from millpond.decide.replication import why_unwell
-from millpond.errors import LakeTakenOver, MillError
+from millpond.errors import LakeTakenOver, MillError, SetupError
 from millpond.model.agent import Agent
 from millpond.model.lake_store import OWN, StoreSight
-from millpond.model.quantity import format_bytes, format_count, format_seconds
+from millpond.model.quantity import DAY, format_bytes, format_count, format_seconds
+from millpond.server_tls import read_certificate
+from millpond.services import server_processes
+from millpond.services.backups import schedule
 from millpond.services.computes.presence import connected_since
 from millpond.services.deps import Deps
 from millpond.services.egress import budgets
 from millpond.services.lake.replicas import replicas
+from millpond.services.network_warnings import OPEN_HINT, network_warnings
 from millpond.wire.health import LEAST_FREE_BYTES
 
 _PROBE = "doctor/probe"
 _NAMED = 5
+# Whoever renews certificates by program does so a month before; after this somebody has to look.
+_RENEW_SECONDS = 14 * DAY
+_RENEW = "Replace the files of --tls-cert and --tls-key; the server reads them again by itself."
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,23 +41,37 @@ class Check:
     ok: bool
     message: str
     hint: str | None = None
+    # Worth a look, and nothing is broken: a warning.
+    is_mild: bool = False
+
+    @property
+    def level(self) -> str:
+        return "ok" if self.ok else "warning" if self.is_mild else "error"
+
+
+# What others are away or nearly used: the server itself is well.
+_MILD = frozenset({"agent", "volume", "fills", "lake of sites", "egress", "lake replicas", "backups"})
 
 
 def examine(deps: Deps) -> Sequence[Check]:
     """All checks, also when some of them fail."""
     checks: tuple[Callable[[Deps], Check], ...] = (
         _database,
+        _servers,
         _lake,
         _records,
         _disk,
+        _encryption,
         _agents,
         _volumes,
         _fills,
         _stores,
         _egress,
         _replicas,
+        _backups,
     )
-    return [check(deps) for check in checks]
+    found = [check(deps) for check in checks]
+    return [replace(one, is_mild=True) if one.name in _MILD else one for one in found]
 
 
 def _database(deps: Deps) -> Check:
@@ -63,6 +84,26 @@ def _database(deps: Deps) -> Check:
     milliseconds = (time.monotonic() - started) * 1000
     kind = "SQLite" if deps.db.is_sqlite else "PostgreSQL"
     return Check("database", True, f"{kind} answers in {milliseconds:.0f} ms.")
+
+
+def _servers(deps: Deps) -> Check:
+    """Those that share the database: whether they seal with one key and are of one version."""
+    found = server_processes.living(deps)
+    if len(found) < 2:
+        return Check("servers", True, "One server uses the database.")
+    said = listed([f"{one.host} ({one.version}) at {one.url}" for one in found])
+    if len({one.key_mark for one in found}) > 1:
+        return Check(
+            "servers", False, f"{len(found)} servers use different key files: {said}.",
+            "What one encrypts, the others cannot read. Give all of them the same --secret-key-file.",
+        )  # fmt: skip
+    if len({one.version for one in found}) > 1:
+        return Check(
+            "servers", False, f"{len(found)} servers of different versions: {said}.",
+            "Two versions work on one database while you upgrade. Upgrade the others, too.",
+            is_mild=True,
+        )  # fmt: skip
+    return Check("servers", True, f"{len(found)} servers: {said}.")
 
 
 def _lake(deps: Deps) -> Check:
@@ -94,7 +135,7 @@ def _records(deps: Deps) -> Check:
             "records",
             False,
             "Read-only, because the lake holds more of them than this database: "
-            f"{_listed([found.written for found in differing])}.",
+            f"{listed([found.written for found in differing])}.",
             "Bring the database up to date with the lake: mill lake reconcile",
         )
     if ignored := deps.fence.ignored:
@@ -116,6 +157,37 @@ def _disk(deps: Deps) -> Check:
     return Check("disk", True, said)
 
 
+def _encryption(deps: Deps) -> Check:
+    """Whether what people send is private on its way, and for how long the certificates hold."""
+    settings, now = deps.settings, deps.clock.now()
+    if warnings := network_warnings(deps):
+        return Check("encryption", False, warnings[0], OPEN_HINT, is_mild=True)
+    if not settings.tls:
+        ends = "A proxy in front encrypts" if settings.is_https else "Only this machine reaches the server"
+        return Check("encryption", True, f"{ends}.")
+    try:
+        shown = [read_certificate(pair.cert) for pair in settings.tls]
+    except SetupError as error:
+        return Check("encryption", False, error.message, error.hint)
+    soonest = min(shown, key=lambda one: one.not_after)
+    left = (soonest.not_after - now).total_seconds()
+    names = ", ".join(soonest.names[:_NAMED])
+    if left <= 0:
+        return Check("encryption", False, f"The certificate of {names} has expired.", _RENEW)
+    said = f"The certificate of {names} is valid for {format_seconds(left)}."
+    return Check("encryption", left > _RENEW_SECONDS, said, _RENEW, is_mild=True)
+
+
+def _backups(deps: Deps) -> Check:
+    found = schedule.status(deps)
+    if found.problem is not None:
+        # A laptop does without; a place that was given is meant.
+        return Check("backups", found.place is None, found.problem, found.hint)
+    made = found.newest.started_at if found.newest else None
+    said = f"The newest backup is of {made:%Y-%m-%d %H:%M} UTC." if made else "The first backup is not due yet."
+    return Check("backups", True, said)
+
+
 def _agents(deps: Deps) -> Check:
     with deps.db.read() as tx:
         agents = counts.totals(tx, agents_since=connected_since(deps.clock.now())).agents
@@ -132,7 +204,7 @@ def _agents(deps: Deps) -> Check:
         return Check(
             "agent",
             False,
-            f"{agents} connected. Not heard of: {_listed([_silence(one, deps.clock.now()) for one in silent])}.",
+            f"{agents} connected. Not heard of: {listed([_silence(one, deps.clock.now()) for one in silent])}.",
             "Start them again, or check their network. Remove those that are gone: mill compute detach NAME",
         )
     return Check("agent", True, f"{agents} connected.")
@@ -166,7 +238,7 @@ def _fills(deps: Deps) -> Check:
     return Check(
         "fills",
         False,
-        f"{format_count(len(held_up), 'fill')} held up. {_listed(list(reasons))}",
+        f"{format_count(len(held_up), 'fill')} held up. {listed(list(reasons))}",
         "Fills continue by themselves. Check that the site reaches the lake: mill compute test NAME",
     )
 
@@ -181,7 +253,7 @@ def _stores(deps: Deps) -> Check:
     return Check(
         "lake of sites",
         False,
-        _listed(list(told)),
+        listed(list(told)),
         _elsewhere(found),
     )
 
@@ -197,7 +269,7 @@ def _egress(deps: Deps) -> Check:
     beyond = budgets.all_beyond(deps)
     if not beyond:
         return Check("egress", True, "No budget is nearly used up.")
-    said = _listed([f"{one.project or 'all projects'}: {one.text}" for one in beyond])
+    said = listed([f"{one.project or 'all projects'}: {one.text}" for one in beyond])
     return Check("egress", False, f"Monthly budgets nearly or wholly used: {said}.", "See: mill egress budget list")
 
 
@@ -209,12 +281,12 @@ def _replicas(deps: Deps) -> Check:
     told = [f"{name}: {why}" for name, why in wrong.items() if why is not None]
     if told:
         return Check(
-            "lake replicas", False, _listed(told), "Copying goes on by itself. See: mill lake replica show NAME"
+            "lake replicas", False, listed(told), "Copying goes on by itself. See: mill lake replica show NAME"
         )
     said = "; ".join(f"{one.replica.name} is {one.state}" for one in found)
     return Check("lake replicas", True, f"{said}." if said else "None.")
 
 
-def _listed(words: Sequence[str]) -> str:
+def listed(words: Sequence[str]) -> str:
     more = f" and {len(words) - _NAMED} more" if len(words) > _NAMED else ""
     return "; ".join(words[:_NAMED]) + more

@@ -1,0 +1,1 @@
+"""What support needs to see of a server, without anything secret."""
