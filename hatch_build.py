@@ -1,4 +1,7 @@
-"""Builds the web page into every wheel and sdist: a clone has only its sources, an sdist has the built page already."""
+"""Builds the web page into every wheel and sdist: a clone has only its sources, an sdist has the built page already.
+
+The documentation site is put there as `make docs-site` left it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class PageBuildHook(BuildHookInterface[Any]):
-    """Without Node the page is left out with a warning; `MILL_REQUIRE_PAGE=1` makes that an error."""
+    """What cannot be had is left out with a warning; `MILL_REQUIRE_PAGE=1` makes that an error."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version == "editable":  # `make web` builds it when it is wanted
@@ -22,9 +25,13 @@ class PageBuildHook(BuildHookInterface[Any]):
         if script.exists() and (root / "web" / "package-lock.json").exists():
             # Does nothing when the page is up to date.
             subprocess.run([sys.executable, str(script)], cwd=root, check=True)
-        if (root / "src" / "millpond" / "api" / "static" / "index.html").exists():
-            return
-        problem = "The web page is not built: install Node 20.19 or newer and build again."
+        api = root / "src" / "millpond" / "api"
+        if not (api / "static" / "index.html").exists():
+            self._miss("The web page is not built: install Node 20.19 or newer and build again.")
+        if not (api / "documentation" / "index.html.gz").exists():
+            self._miss("The documentation is not built: run make docs-site and build again.")
+
+    def _miss(self, problem: str) -> None:
         if os.environ.get("MILL_REQUIRE_PAGE") == "1":
             raise RuntimeError(problem)
         self.app.display_warning(f"{problem} The server and the command line work without it.")
