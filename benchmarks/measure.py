@@ -8,7 +8,7 @@ import resource
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
@@ -31,6 +31,12 @@ class Measured:
 
 class CommandFailed(Exception):
     """A measured command did not succeed; its output is the message."""
+
+
+def timed(call: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
 
 
 def run(

@@ -75,6 +75,8 @@ def running_mill(
         "MILL_HOME": str(work / "home"),
         "MILL_ADMIN_PASSWORD": "only for a benchmark",
         "PYTHONWARNINGS": "ignore",
+        # Mirrors write to a store on this machine.
+        "MILL_IMPORT_HOSTS": "127.0.0.1",
         # As it is installed: compiled once, also where development has switched that off.
         "PYTHONDONTWRITEBYTECODE": "",
     }
