@@ -68,6 +68,7 @@ def all_params(tmp_path: Path, **params: Any) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.long
 def test_three_processes_go_the_way_of_one(tmp_path: Path) -> None:
     params = all_params(tmp_path / "one")
     with socket.create_server(("127.0.0.1", 0)) as server:

@@ -58,7 +58,8 @@ def start(work: Path, params: dict[str, Any], **more: str) -> subprocess.Popen[b
         )
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_a_training_that_was_ended_goes_on_exactly(tmp_path: Path, how: signal.Signals) -> None:
     params = {"epochs": 3, "checkpoint_steps": 1, "augment": True}
     whole, cut = tmp_path / "whole", tmp_path / "cut"
