@@ -5,9 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 if TYPE_CHECKING:
+    from millpond.client.audits import audit_log as audit_log
     from millpond.client.cached import Cached as Cached
     from millpond.client.cached import cache as cache
     from millpond.client.checkpoint import checkpoint as checkpoint
@@ -22,10 +23,15 @@ if TYPE_CHECKING:
     from millpond.client.flows.flow import Flow as Flow
     from millpond.client.flows.flow import FlowRun as FlowRun
     from millpond.client.lineage import lineage as lineage
+    from millpond.client.mirror import Mirror as Mirror
+    from millpond.client.mirror import mirror as mirror
+    from millpond.client.mirror import mirrors as mirrors
     from millpond.client.model import Model as Model
     from millpond.client.model import models as models
     from millpond.client.model import register_model as register_model
     from millpond.client.moving import move as move
+    from millpond.client.notified import mark_notifications_read as mark_notifications_read
+    from millpond.client.notified import notifications as notifications
     from millpond.client.recorded_run import RecordedRun as RecordedRun
     from millpond.client.recorded_run import compare_runs as compare_runs
     from millpond.client.recorded_run import get_run as get_run
@@ -65,11 +71,13 @@ __all__ = [
     "Endpoint",
     "Flow",
     "FlowRun",
+    "Mirror",
     "Model",
     "RecordedRun",
     "Run",
     "Workspace",
     "__version__",
+    "audit_log",
     "cache",
     "checkpoint",
     "compare_runs",
@@ -99,8 +107,12 @@ __all__ = [
     "log_param",
     "log_params",
     "log_table",
+    "mark_notifications_read",
+    "mirror",
+    "mirrors",
     "models",
     "move",
+    "notifications",
     "progress",
     "register_model",
     "rerun",
@@ -119,10 +131,12 @@ _HOMES = {
     "Endpoint": "endpoint",
     "Flow": "flows.flow",
     "FlowRun": "flows.flow",
+    "Mirror": "mirror",
     "Model": "model",
     "RecordedRun": "recorded_run",
     "Run": "run",
     "Workspace": "workspace",
+    "audit_log": "audits",
     "cache": "cached",
     "checkpoint": "checkpoint",
     "compare_runs": "recorded_run",
@@ -133,8 +147,12 @@ _HOMES = {
     "group_runs": "run_tables",
     "have_data": "exports",
     "import_data": "exports",
+    "mark_notifications_read": "notified",
+    "mirror": "mirror",
+    "mirrors": "mirror",
     "models": "model",
     "move": "moving",
+    "notifications": "notified",
     "register_model": "model",
     "import_mlflow": "run_import.importing",
     "import_tensorboard": "run_import.importing",

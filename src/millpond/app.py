@@ -10,12 +10,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from logging import getLogger
 from pathlib import Path
 
-from millpond import data_dir
+from millpond import __version__, data_dir, tracing
 from millpond.api.content import create_content_app
+from millpond.api.front import create_front
 from millpond.api.listener import Listener, bind
 from millpond.api.origins import TwoOrigins
 from millpond.api.quick_points import QuickPoints
@@ -28,31 +30,51 @@ from millpond.client.servers import SavedLogins
 from millpond.db import computes, migrate, sites, volumes
 from millpond.db.engine import Database
 from millpond.errors import SetupError
-from millpond.loops import clusters, elastic, endpoints, flows, housekeeping, logs, schedule, searches, triggers
+from millpond.local_tls import TRUSTED_FILE, LocalTrust, local_name
+from millpond.loops import (
+    clusters,
+    elastic,
+    endpoints,
+    flows,
+    housekeeping,
+    logs,
+    notifications,
+    schedule,
+    searches,
+    servers,
+    triggers,
+)
 from millpond.loops.child import Child
 from millpond.loops.runner import Loop, LoopRunner
 from millpond.model.people import SYSTEM
 from millpond.sealing import Seal
-from millpond.services import setup
+from millpond.server_tls import ServedCertificates, warn_of_readable_keys
+from millpond.services import server_processes, setup, signing_secret
 from millpond.services.commits import records
 from millpond.services.deps import Clock, Deps, SystemClock
 from millpond.services.events import EventHub
+from millpond.services.health import Health
 from millpond.services.lake import drift, lake_owner, pending_deletion, reindex
 from millpond.services.lake.fence import SETTLE_SECONDS, Fence, FencedStore
 from millpond.services.lake.open_replicas import copies
 from millpond.services.lake.reindex import Reindexed
 from millpond.services.lake.replicas import keeping
 from millpond.services.people import users
+from millpond.services.server_processes import beside_others
 from millpond.services.setup import InstalledAgent
-from millpond.settings import Settings
+from millpond.services.sign_in import providers
+from millpond.settings import Settings, is_open_without_tls
 
 logger = getLogger(__name__)
 
 _PORTS_TO_TRY = 50
 _LAST_PORT = 65_535
 _FIRST_LOOK_SECONDS = 20.0
+_CERTIFICATES_SECONDS = 5.0
 # Of the data directory: where the agent of this machine keeps its state, and what it caches.
 _AGENT, _VOLUME = "agent", "volume"
+# Who runs a command on the server's machine, without signing in.
+_HERE = replace(SYSTEM, via="the server's machine")
 # How long a thread may keep the interpreter while others wait for it. A request goes through several threads: with the
 # 5 ms that Python has by itself, each step would wait so long whenever a plan is made or an agent's report is taken.
 _SWITCH_SECONDS = 0.0005
@@ -73,6 +95,8 @@ class Ready:
     local_url: str = ""
     # What an earlier start with an agent left, that nobody looks after while this one goes on without.
     unattended: Sequence[str] = ()
+    # Certificates that commands of this machine have to trust (MILL_CA_FILE); None: none but the machine's own.
+    trusted: Path | None = None
 
 
 def serve(
@@ -89,41 +113,66 @@ def serve(
     clock = clock or SystemClock()
     hub = EventHub()
     with ExitStack() as stack:
+        if tracing.start("millpond-server"):
+            stack.callback(tracing.stop)
         stack.enter_context(data_dir.locked(settings.data_dir, clock.now()))
         # First what may be refused: a password that was made but never shown would be of no use.
+        certificates = _certificates(settings)
+        if certificates is not None:
+            settings = replace(settings, tls_name=local_name(settings, certificates.shown))
         listening = stack.enter_context(_listening(settings.host, settings.port, is_fixed=port_is_fixed))
-        port = listening.getsockname()[1]
+        wanted_port, port = settings.port, listening.getsockname()[1]
         content = stack.enter_context(_listening_for_content(settings, port))
         content_port = content.getsockname()[1]
         prepared = stack.enter_context(
             preparing(settings, hub, clock, admin_password=admin_password, installed_agent=installed_agent)
         )
-        deps = replace(prepared.deps, settings=replace(settings, port=port, content_port=content_port))
+        settings = replace(settings, port=port, content_port=content_port)
+        address = server_processes.address_of(settings, prepared.deps.db)
+        deps = replace(prepared.deps, settings=settings, address=address, version=__version__)
+        getLogger().addHandler(deps.recent_log)
+        stack.callback(getLogger().removeHandler, deps.recent_log)
         url = deps.settings.local_url
+        trust = LocalTrust(deps.settings, certificates) if certificates else None
         ready = Ready(
             url=deps.settings.url,
             data_dir=settings.data_dir,
             password=prepared.password,
-            port_was_taken=deps.settings.port != settings.port and settings.port != 0,
+            port_was_taken=wanted_port not in (0, port),
             database_copy=prepared.database_copy,
             known_servers=_sign_in_command_line(deps, url),
             local_url=url,
             unattended=() if settings.start_agent else _unattended(deps),
+            trusted=trust.file if trust else None,
         )
-        app = TwoOrigins(QuickPoints(create_app(deps, hub), deps), create_content_app(deps), content_port)
+        api = create_app(deps, hub)
+        health: Health = api.state.health
+        health.watch()
+        stack.callback(health.stop)
+        app = create_front(deps.settings, TwoOrigins(QuickPoints(api, deps), create_content_app(deps), content_port))
 
         async def announce() -> None:
             if settings.start_agent:
                 await _first_look(deps, hub)
             on_ready(ready)
 
-        listener = Listener(app, hub, on_ready=announce)
+        listener = Listener(app, hub, tls=certificates.context if certificates else None, on_ready=announce)
         _stop_on_signals(listener)
-        runner = LoopRunner(_loops(deps), clock=clock, hub=hub)
+        leadership = stack.enter_context(beside_others(deps, hub))
+        child = _local_agent(deps, url, ready.trusted) if settings.start_agent else None
+        loops = _loops(deps)
+        if certificates is not None and trust is not None:
+            loops = [*loops, _certificate_loop(certificates, trust, child)]
+        metrics = api.state.metrics.loops()
+
+        def told(loop: str, seconds: float, failed: bool) -> None:
+            metrics.observe(loop, seconds, failed)
+            deps.rounds.note(loop, seconds, failed, clock.now())
+
+        runner = LoopRunner(loops, clock=clock, hub=hub, leadership=leadership, told=told)
         runner.start()
         stack.callback(runner.stop)
-        if settings.start_agent:
-            child = _local_agent(deps, url)
+        if child is not None:
             child.start()
             stack.callback(child.stop)
         listener.run(sockets=[listening, content])
@@ -149,24 +198,23 @@ def preparing(
     with closing(Database(settings.database)) as db:
         copy = migrate.prepare(db, clock.now())
         if settings.database_url is None:
-            # It holds the server's secret. The files SQLite puts beside it take the same mode.
+            # It holds hashes of passwords. The files SQLite puts beside it take the same mode.
             (settings.data_dir / "millpond.db").chmod(0o600)
-        secret = setup.identify(db, clock.now()).secret
+        seal = _seal(settings)
+        secret = _secret(db, seal, settings, clock.now())
         store = open_store(settings.lake, LocalSigner(secret))
         ownership = lake_owner.claim(db, store, clock.now())
         fence = Fence(store, ownership.epoch, clock.elapsed, remedy=_after_take_over(settings))
         password = setup.populate(db, admin_password=admin_password, now=clock.now())
         if installed_agent is not None:
             setup.let_in(db, installed_agent, clock.now())
-        # A file that was named must be there: a mistaken name must not pass for a new key.
-        seal = Seal.from_file(settings.secret_key, make=settings.secret_key_file is None)
         fenced = FencedStore(store, fence)
         deps = Deps(
             db=db, store=fenced, clock=clock, events=hub, settings=settings, secret=secret, fence=fence, seal=seal
         )
         fenced.copies = partial(copies, db, deps.replicas, seal)
         settings.logs_dir.mkdir(exist_ok=True)
-        data_dir.keep_private(settings.data_dir, shared=(_AGENT, _VOLUME))
+        data_dir.keep_private(settings.data_dir, shared=(_AGENT, _VOLUME, TRUSTED_FILE))
         records.finish_pending(deps)
         drift.compare_all(deps, is_new_owner=ownership.is_new)
         lake_owner.settled(db, ownership)
@@ -177,12 +225,24 @@ def preparing(
 
 def reset_password(settings: Settings, name: str, password: str) -> None:
     """For whoever sits at the server's machine and may read its database; the server may be running."""
+    with _people_alone(settings) as deps:
+        users.reset_password(deps, _HERE, name, password)
+
+
+def set_local_login(settings: Settings, *, on: bool) -> None:
+    """The way back for an administrator whose provider lets nobody in; the server may be running."""
+    with _people_alone(settings) as deps:
+        providers.set_local_login(deps, _HERE, on=on)
+
+
+@contextmanager
+def _people_alone(settings: Settings) -> Iterator[Deps]:
+    """The database of this machine's server, without anything of its lake."""
     if settings.database_url is None and not (settings.data_dir / "millpond.db").is_file():
         raise _no_database()
     with closing(Database(settings.database)) as db:
         _check_is_current(db)
-        store = open_store("memory:")  # nothing of the lake is needed
-        users.reset_password(Deps(db, store, SystemClock(), EventHub(), settings, b""), SYSTEM, name, password)
+        yield Deps(db, open_store("memory:"), SystemClock(), EventHub(), settings, b"")
 
 
 def take_over_lake(settings: Settings, *, settle_seconds: float = SETTLE_SECONDS) -> str | None:
@@ -193,8 +253,8 @@ def take_over_lake(settings: Settings, *, settle_seconds: float = SETTLE_SECONDS
     clock = SystemClock()
     with data_dir.locked(settings.data_dir, clock.now()), closing(Database(settings.database)) as db:
         migrate.prepare(db, clock.now())
-        secret = setup.identify(db, clock.now()).secret
-        previous = lake_owner.take_over(db, open_store(settings.lake, LocalSigner(secret)), clock.now())
+        setup.identify(db, clock.now())
+        previous = lake_owner.take_over(db, open_store(settings.lake, _no_signer()), clock.now())
         if previous is not None:
             time.sleep(settle_seconds)
         return previous
@@ -208,12 +268,33 @@ def reindex_lake(settings: Settings, *, settle_seconds: float = SETTLE_SECONDS) 
     clock = SystemClock()
     with data_dir.locked(settings.data_dir, clock.now()), closing(Database(settings.database)) as db:
         migrate.prepare(db, clock.now())
-        secret = setup.identify(db, clock.now()).secret
-        store = open_store(settings.lake, LocalSigner(secret))
+        setup.identify(db, clock.now())
+        store = open_store(settings.lake, _no_signer())
         reindex.check_is_empty(db)
         if lake_owner.become_owner(db, store, clock.now()) is not None:
             time.sleep(settle_seconds)
-        return reindex.reindex(Deps(db, store, clock, EventHub(), settings, secret))
+        return reindex.reindex(Deps(db, store, clock, EventHub(), settings, b""))
+
+
+def _no_signer() -> LocalSigner:
+    """For work on the lake that gives nobody a URL: the key of the secret may lie on another machine."""
+    return LocalSigner(os.urandom(signing_secret.SECRET_BYTES))
+
+
+def _seal(settings: Settings) -> Seal:
+    # A file that was named must be there: a mistaken name must not pass for a new key.
+    return Seal.from_file(settings.secret_key, make=settings.secret_key_file is None)
+
+
+def _secret(db: Database, seal: Seal, settings: Settings, now: datetime) -> bytes:
+    """What this server signs with; another one than before if that was asked for."""
+    row = setup.identify(db, now, seal)
+    if settings.new_signing_secret:
+        with db.write() as tx:
+            signing_secret.make(tx, seal, row.database_id, now)
+        db.empty_log()
+        logger.warning("signing_secret_replaced database=%s", row.database_id)
+    return signing_secret.signing_secret(db, seal, now, is_shared=not db.is_sqlite)
 
 
 def _after_take_over(settings: Settings) -> str:
@@ -235,6 +316,8 @@ def _loops(deps: Deps) -> Sequence[Loop]:
         *elastic.loops(deps),
         *housekeeping.loops(deps),
         *logs.loops(deps),
+        *notifications.loops(deps),
+        *servers.loops(deps),
     ]
 
 
@@ -279,7 +362,28 @@ def _sign_in_command_line(deps: Deps, url: str) -> SavedLogins | None:
         return None
 
 
-def _local_agent(deps: Deps, url: str) -> Child:
+def _certificates(settings: Settings) -> ServedCertificates | None:
+    if settings.tls:
+        loaded = ServedCertificates(settings.tls)
+        warn_of_readable_keys(settings.tls)
+        return loaded
+    if is_open_without_tls(settings):
+        logger.warning(
+            "no_tls host=%s hint='Passwords cross the network readable: give --tls-cert and --tls-key, or use a proxy'",
+            settings.host,
+        )
+    return None
+
+
+def _certificate_loop(certificates: ServedCertificates, trust: LocalTrust, agent: Child | None) -> Loop:
+    def look(_now: object) -> None:
+        if certificates.reload_changed() and trust.renew() and agent is not None:
+            agent.restart()
+
+    return Loop("certificates", "certificates", _CERTIFICATES_SECONDS, look)
+
+
+def _local_agent(deps: Deps, url: str, trusted: Path | None) -> Child:
     state = deps.settings.data_dir / _AGENT
     token_file = state / "token"
     kept, volume = data_dir.read_private(token_file), deps.settings.data_dir / _VOLUME
@@ -287,6 +391,8 @@ def _local_agent(deps: Deps, url: str) -> Child:
     write_atomically(token_file, token.encode() + b"\n", mode=0o600)
     command = [sys.executable, "-m", "millpond", "agent", "--server", url, "--token-file", str(token_file)]
     command += ["--site", setup.LOCAL, "--state-dir", str(state), "--parent-pid", str(os.getpid())]
+    if trusted is not None:
+        command += ["--ca-file", str(trusted)]
     if deps.settings.gpus is not None:
         command += ["--gpus", str(deps.settings.gpus)]
     if deps.settings.job_uids is not None:
@@ -326,7 +432,7 @@ def _stop_on_signals(listener: Listener) -> None:
 
 
 def _check_is_current(db: Database) -> None:
-    if migrate.revision_of(db) != migrate.HEAD:
+    if not migrate.is_usable_by_us(db):
         raise _no_database()
 
 

@@ -6,7 +6,6 @@ whoever begins in the middle and knows what lies `reach` before hides exactly wh
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -95,24 +94,6 @@ def secrets_of(env: Mapping[str, str], named: Collection[str] = ()) -> list[byte
     """
     values = [value for name, value in env.items() if name in named or _SECRET_NAME.search(name)]
     return [form.encode() for value in values for form in dict.fromkeys((value, quote(value, safe="")))]
-
-
-def log_to_stderr() -> None:
-    """What server and agent say of themselves, with times and without secrets."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(MaskingFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
-    logging.basicConfig(level=logging.INFO, handlers=[handler])
-
-
-class MaskingFormatter(logging.Formatter):
-    """For the server's and the agent's own logs: tracebacks and messages of foreign libraries may quote a URL."""
-
-    _mask = Mask()
-
-    def format(self, record: logging.LogRecord) -> str:
-        return self._mask.apply(super().format(record).encode("utf-8", "surrogateescape")).decode(
-            "utf-8", "surrogateescape"
-        )
 
 
 def _occurrences(data: bytes, wanted: bytes) -> Iterator[int]:

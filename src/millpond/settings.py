@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from platformdirs import user_data_path
 
+from millpond.model.address import is_loopback_host
+
 DEFAULT_PORT = 8420
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPair:
+    """Files in PEM: a certificate with those that vouch for it, and its private key."""
+
+    cert: Path
+    key: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +41,14 @@ class Settings:
     content_url: str | None = None
     # Where agents reach this very server, one of several that share a database (docs/design/011). None: the only one.
     advertised_url: str | None = None
+    # Certificates that the server shows; none: it speaks plain HTTP.
+    tls: Sequence[KeyPair] = ()
+    # Of the names in the certificates, the one by which this machine reaches the server.
+    tls_name: str | None = None
+    # Whether browsers are told to come back with HTTPS alone.
+    hsts: bool = True
+    # Addresses and networks of the proxies that are believed, with commas between them.
+    trusted_proxies: str = ""
     start_agent: bool = True
     # GPUs of this machine, declared; None: its agent asks the driver.
     gpus: int | None = None
@@ -65,6 +83,19 @@ class Settings:
     import_hosts: str = ""
     # What seals credentials; None: `secret.key` in the data directory. Servers of one database share one key.
     secret_key_file: Path | None = None
+    # Sign with another secret from now on, because the old one is lost with its key, or known to somebody.
+    new_signing_secret: bool = False
+    # Where the server keeps backups of itself, and how often it makes one (0: when asked), of which the newest stay.
+    backup_to: str | None = None
+    backup_seconds: float = 86_400.0
+    backup_keep: int = 7
+    # With the passphrase that encrypts them; None: they are not encrypted.
+    backup_passphrase_file: Path | None = None
+    # Where audit entries are sent as they happen: udp://…, tcp://… or unix:/…; None: nowhere.
+    audit_syslog: str | None = None
+
+    # Who scrapes /metrics sends this token, and hears of projects, too; None: anybody may, and hears of none.
+    metrics_token_file: Path | None = None
 
     # How often one step of a flow may run over a list.
     max_fan_out: int = 2_000
@@ -82,13 +113,19 @@ class Settings:
     @property
     def local_url(self) -> str:
         """Where this machine reaches the server; with the port that it listens on."""
-        host = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "[::1]"}.get(self.host, self.host)
-        return f"http://{f'[{host}]' if ':' in host and not host.startswith('[') else host}:{self.port}"
+        host = self.tls_name or {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "[::1]"}.get(self.host, self.host)
+        scheme = "https" if self.tls else "http"
+        return f"{scheme}://{f'[{host}]' if ':' in host and not host.startswith('[') else host}:{self.port}"
 
     @property
     def url(self) -> str:
         """Where others reach the server."""
         return self.public_url or self.local_url
+
+    @property
+    def is_https(self) -> bool:
+        """True if those who come as they should come with HTTPS: by TLS of its own, or of a proxy."""
+        return bool(self.tls) or (self.public_url or "").startswith("https:")
 
     @property
     def secret_key(self) -> Path:
@@ -111,6 +148,11 @@ class Settings:
     @property
     def logs_dir(self) -> Path:
         return self.data_dir / "logs"
+
+
+def is_open_without_tls(settings: Settings) -> bool:
+    """True if others reach the server, and nothing says that a proxy keeps what they send private."""
+    return not is_loopback_host(settings.host) and not settings.is_https
 
 
 def default_data_dir(environ: Mapping[str, str] = os.environ) -> Path:

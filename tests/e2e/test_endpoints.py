@@ -6,6 +6,7 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from millpond.testing.browser import Screen
@@ -41,6 +42,7 @@ def free_ports() -> int:
             return port
 
 
+@pytest.mark.long
 def test_an_endpoint_is_asked_scaled_and_deleted(screen: Screen, mill: Callable[..., str], tmp_path: Path) -> None:
     page = screen.page
     (tmp_path / "model/1").mkdir(parents=True)

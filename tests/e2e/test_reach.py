@@ -56,11 +56,12 @@ OTHER_SCREENS = {
     "/templates": "Templates",
     "/queues": "Queues",
     "/projects": "Projects",
-    "/sources": "Sources",
-    "/sources?tab=connections": "Sources",
+    "/sources": "Sources and mirrors",
+    "/sources?tab=connections": "Sources and mirrors",
     "/tokens": "Tokens",
     "/users": "Users",
     "/audit": "Audit",
+    "/server": "Server",
 }
 
 
@@ -98,6 +99,7 @@ def test_no_screen_breaks_the_rules_of_accessibility(screen: Screen, digits: str
         ("/datasets", "New Dataset"),
         ("/users", "New user"),
         ("/searches", "New search"),
+        ("/sources", "New mirror"),
     ],
 )
 def test_no_form_breaks_the_rules_of_accessibility(screen: Screen, digits: str, path: str, button: str) -> None:

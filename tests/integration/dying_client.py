@@ -57,8 +57,8 @@ class SteppingUploader(ApiUploader):
     def missing(self, digests: Sequence[bytes]) -> Sequence[bool]:
         return self.steps.around(super().missing)(digests)  # type: ignore[no-any-return]
 
-    def pack_slots(self, count: int, crc32: Sequence[str] = ()) -> list[Slot]:
-        return self.steps.around(super().pack_slots)(count, crc32)  # type: ignore[no-any-return]
+    def pack_slots(self, count: int, crc32: Sequence[str] = (), sizes: Sequence[int] = ()) -> list[Slot]:
+        return self.steps.around(super().pack_slots)(count, crc32, sizes)  # type: ignore[no-any-return]
 
     def put(self, slot: Slot, data: Buffer) -> None:
         self.steps.around(super().put)(slot, data)

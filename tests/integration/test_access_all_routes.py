@@ -25,6 +25,8 @@ from millpond.db import (
     connections,
     datasets,
     endpoints,
+    mirrors,
+    notification_channels,
     placements,
     policies,
     projects,
@@ -40,6 +42,8 @@ from millpond.model.endpoint import Endpoint, EndpointRevision
 from millpond.model.endpoint_spec import EndpointSite, EndpointSpec, WeightedVersion
 from millpond.model.job import Placement, PlacementState
 from millpond.model.job_spec import JobSpec
+from millpond.model.mirror import Mirror
+from millpond.model.notification import Channel, ChannelType
 from millpond.model.people import ActorKind, Role, TokenKind
 from millpond.model.search import Search, SearchSpec
 from millpond.model.secret import ProjectSecret
@@ -77,6 +81,7 @@ EXISTING = {
     "connection": "archive",
     "secret": "HUB_KEY",
     "source": "nightly",
+    "mirror": "offsite",
     "model": "chest",
     "version": "1",
     "alias": "champion",
@@ -104,6 +109,13 @@ EXISTING = {
     "workspace": "notes",
     "snapshot": "first",
     "series": "daily",
+    "provider": "corp",
+    "rule": "rule000001",
+    "session": "0123456789abcdef",
+    "code": "BCDF-GHJK",
+    "backup": "20260101T000000Z-00000000",
+    "backup_run": "nothing",
+    "channel": "team",
 }
 MISSING = dict.fromkeys(EXISTING, "nothing-here") | {"project": PROJECT, "port": "1"}
 # How full volumes and computes are is for everybody who is signed in, whoever fills them.
@@ -194,10 +206,17 @@ ELSEWHERE: Sequence[tuple[str, str, Mapping[str, object] | None]] = (
     ("POST", "/projects/own/jobs", {"command": ["true"], "inputs": [f"{PROJECT}/xray"]}),
     ("POST", f"/projects/own/runs/{EXISTING['run']}/batch", {"sequence": 0, "writer": "w", "tags": {"a": "b"}}),
     ("PUT", f"/projects/own/members/{EXISTING['user']}", {"role": "viewer"}),
+    ("GET", f"/notifications?project={PROJECT}", None),
+    ("GET", f"/notifications/choices?project={PROJECT}", None),
+    ("PATCH", "/notifications/choices", {"project": PROJECT, "choices": {"job-failed": "all"}}),
+    ("GET", f"/projects/own/channels/{EXISTING['channel']}/deliveries", None),
+    ("GET", f"/notifications/channels/{EXISTING['channel']}/deliveries", None),
     ("GET", f"/projects/own/connections/{EXISTING['connection']}", None),
     ("POST", f"/projects/own/connections/{EXISTING['connection']}/test", None),
     ("POST", f"/projects/own/sources/{EXISTING['source']}/run", None),
     ("POST", "/projects/own/sources/source0001/run", None),
+    ("POST", f"/projects/own/mirrors/{EXISTING['mirror']}/run", None),
+    ("GET", "/projects/own/mirrors/mirror0001", None),
     ("POST", "/projects/own/datasets/xray/imports", {"connection": "archive", "uri": "https://files.test/a"}),
 )
 
@@ -262,7 +281,7 @@ def make_project(server: RunningServer, agent: Agent, volume_id: str) -> str:
 
 
 def add_source(server: RunningServer, project_id: str) -> None:
-    """A connection to nowhere, and a source that reads through it; a secret."""
+    """A connection to nowhere, a source that reads and a mirror that writes through it; a secret; a channel."""
     with server.deps.db.write() as tx:
         dataset, user = datasets.find(tx, project_id, EXISTING["dataset"]), users.find(tx, "member")
         assert dataset is not None and user is not None
@@ -276,6 +295,19 @@ def add_source(server: RunningServer, project_id: str) -> None:
             Source(
                 "source0001", project_id, EXISTING["source"], dataset.id, "connection1", user.id, place.root, True,
                 b"", "main", False, 3600, NOON, NOON + timedelta(days=1),
+            ),
+        )  # fmt: skip
+        team = Channel(
+            id="channel001", user_id=None, project_id=project_id, name=EXISTING["channel"], type=ChannelType.EMAIL,
+            shown="team@example.org", sealed=None, kinds=frozenset(), created_at=NOON, created_by="boss",
+        )  # fmt: skip
+        notification_channels.insert(tx, team)
+        mirrors.insert(
+            tx,
+            Mirror(
+                id="mirror0001", project_id=project_id, name=EXISTING["mirror"], user_id=user.id,
+                dataset_id=dataset.id, branch="main", connection_id="connection1", uri=place.root, every_seconds=3600,
+                created_at=NOON, next_at=NOON + timedelta(days=1),
             ),
         )  # fmt: skip
 

@@ -53,6 +53,11 @@ def test_branches_and_tags(mill: Mill, folder: Path) -> None:
     log = json.loads(mill.ok("data", "log", "--json", cwd=folder).out)["items"]
     assert [(commit["message"], commit["refs"]) for commit in log] == [("first", ["feature/x", "main", "v1"])]
     assert mill("data", "tag", "v1", "--at", "feature/x", cwd=folder).code == 0, "the same commit again"
+    assert f"Tag {folder.name}@v2 is at" in mill.ok("data", "tag", f"{folder.name}@v1", "v2").err
+    mill.ok("data", "tag", "feature/x", "v3", cwd=folder)
+    mill.ok("data", "branch", folder.name, "other")
+    assert mill("data", "tag", "v1", "v4", "--at", "main", cwd=folder).code == 2
+    assert f"List them: mill data refs default/{folder.name}" in mill("data", "ls", f"{folder.name}@zz").err
     mill.ok("data", "branch", "feature/x", "--delete", cwd=folder)
     assert mill("data", "branch", "feature/x", "-d", cwd=folder).code == 3
     assert mill("data", "branch", "main", "-d", cwd=folder).code == 2

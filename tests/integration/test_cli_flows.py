@@ -227,6 +227,8 @@ def test_a_failure_ends_with_100_and_a_retry_goes_on(live: Mill, tmp_path: Path)
     failed = live("flow", "run", str(path), "--set", "word=bad", "--wait")
     assert failed.code == 100 and f"mill flow logs {name}#1 one" in failed.err
     assert "a bad word" in live.ok("flow", "logs", f"{name}#1", "one").out
+    waited = live("flow", "wait", f"{name}#1", "--json")
+    assert waited.code == 100 and waited.json["state"] == "failed"
     assert live("flow", "retry", f"{name}#1", "--wait").code == 100
     assert live("flow", "resume", f"{name}#1", "--wait").code == 100
     shown = live.ok("flow", "show", f"{name}#1", "--json").json

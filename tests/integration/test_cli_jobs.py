@@ -77,6 +77,17 @@ def test_code_that_a_commit_cannot_hold_is_named(mill: Mill, tmp_path: Path) -> 
     assert done.json["state"] == "queued"
 
 
+def test_a_home_directory_is_not_sent_as_code(mill: Mill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "ada"
+    home.mkdir()
+    (home / "id_ed25519").write_text("a key")
+    monkeypatch.setenv("HOME", str(home))
+    refused = mill("submit", "--", "true", cwd=home)
+    assert refused.code == 2 and f"{home} is not uploaded" in refused.err and "--no-code" in refused.err
+    mill.ok("submit", "--no-code", "--", "true", cwd=home)
+    assert "1 file" in mill.ok("submit", "--yes", "--", "true", cwd=home).err
+
+
 @pytest.mark.parametrize(
     ("command", "code"), [("exit 3", 100), ("kill -9 $$", 100), ("exec no-such-command-here", 100)]
 )
@@ -186,6 +197,7 @@ def test_people_projects_and_tokens(mill: Mill, tmp_path: Path) -> None:
     mill.ok("token", "revoke", token["id"], MILL_HOME=home)
     assert mill("whoami", MILL_SERVER=server, MILL_TOKEN=token["secret"]).code == 4
     assert "user.create" in mill.ok("audit").out
+    assert mill.ok("audit", "retention").out.strip() == "kept\tfor ever"
     mill.ok("logout", MILL_HOME=home)
     assert mill("whoami", MILL_HOME=home, MILL_SERVER=server).code == 4
     wrong = tmp_path / "wrong"
@@ -210,6 +222,8 @@ def test_doctor_is_content_and_says_what_is_not(mill: Mill) -> None:
         credentials.chmod(0o600)
     assert done.code == 1
     assert [c["name"] for c in json.loads(done.out)["checks"] if not c["ok"]] == ["credentials"]
+    of_server = mill.ok("doctor", "--server", "--json").json
+    assert of_server["errors"] == 0 and "migrations" in {check["name"] for check in of_server["checks"]}
     down = mill("doctor", "--server", "http://127.0.0.1:9")
     assert down.code == 1
     assert "wrong\tport" in down.out

@@ -12,7 +12,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 from starlette.types import Message
 
-from millpond.api.metrics import RequestMetrics
+from millpond.api.metrics.requests import RequestMetrics
 from millpond.api.requests import RequestEdge
 from millpond.db import projects, users
 from millpond.model.people import Role

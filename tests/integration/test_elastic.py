@@ -117,6 +117,7 @@ def test_a_machine_that_never_comes_up_is_given_up_and_retried_elsewhere(up: Mil
         assert [node["state"] for node in shown(client, "cheap")["nodes"]] == ["gone"]
 
 
+@pytest.mark.long
 def test_a_server_killed_between_create_and_its_record_loses_no_machine(tmp_path: Path, provisioners: Path) -> None:
     try:
         with mill_up(tmp_path / "data", *OPTIONS, "0") as up:

@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 import millpond
@@ -83,7 +82,8 @@ def test_drift_is_measured_by_a_job_and_told(
     endpoint = millpond.Endpoint(name, server=shared_up.url, project="default")
     history = endpoint.drift_history().history
     assert [one.psi for one in history] == [{"inputs.x": column["psi"]}] and endpoint.drift_alerts
-    metrics = httpx.get(f"{shared_up.url}/metrics").text
+    with shared_up.client() as client:
+        metrics = client.get(f"{shared_up.url}/metrics").text
     assert "millpond_endpoint_drift_psi{" in metrics
     mill.ok("endpoint", "delete", name, "--yes")
 

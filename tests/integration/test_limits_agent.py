@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-import httpx
 import pytest
 
 from millpond.client.transfer import ApiDownloader
@@ -97,5 +96,5 @@ def test_a_killed_agent_makes_nothing_count_twice(site: CacheSite) -> None:
     assert SIZE * 0.9 <= came <= SIZE + before
     assert total[0]["money"] == pytest.approx(came / 10**9 * 1000.0)
     assert site.server.admin.get("/egress.csv").text.startswith("day,project,site,link,bytes,money")
-    metrics = httpx.get(f"{site.server.url}/metrics").text
+    metrics = site.server.admin.get(f"{site.server.url}/metrics").text
     assert f'source="lake"}} {float(came)}' in metrics or f"{came:g}" in metrics

@@ -90,10 +90,15 @@ def test_what_cannot_be_predicted_is_refused(mill: Mill, name: str, tmp_path: Pa
     (tmp_path / "weights/w.bin").write_bytes(b"w")
     mill.ok("model", "register", f"{name}-w", "--from", "./weights")
     assert "has no model that can be run" in refused(f"{name}-w", "--input", name, "--output", "out")
+
+
+@pytest.mark.long
+def test_a_dataset_without_anything_to_predict_is_told(mill: Mill, name: str, tmp_path: Path) -> None:
     (tmp_path / "text").mkdir()
     (tmp_path / "text/a.txt").write_text("text")
     mill.ok("data", "init", f"{name}-text", cwd=tmp_path / "text")
     mill.ok("data", "sync", cwd=tmp_path / "text")
-    refused(name, "--input", f"{name}-text", "--output", f"{name}-none", "--wait")
+    into = ("--input", f"{name}-text", "--output", f"{name}-none")
+    assert mill("model", "batch", name, *into, "--no-environment", "--wait").code != 0
     log = mill.ok("flow", "logs", f"batch-{name}-{name}-none"[:63]).out
     assert "the dataset has no tables, arrays or images: it has 1 files, like a.txt" in log

@@ -74,7 +74,7 @@ def wrote(server: RunningServer, connection: DirectConnection, *group: LoggedPoi
 
 def is_taken(server: RunningServer, token: str, run: str, project: str = "default") -> bool:
     """True if the short way takes a point of this token."""
-    connection = DirectConnection(server.deps.db.engine)
+    connection = DirectConnection(server.deps.db)
     try:
         logged = LoggedPoints(hash_secret(token), project, run, batch_of({"loss": line(0, 1)}))
         return wrote(server, connection, logged) == [True]
@@ -166,7 +166,7 @@ def test_bytes_that_are_no_points_are_refused(maria: httpx.Client, run: str, con
 
 
 def test_one_that_fails_leaves_the_others_of_its_group(server: RunningServer, token: str, run: str) -> None:
-    connection = DirectConnection(server.deps.db.engine)
+    connection = DirectConnection(server.deps.db)
     wanted: Sequence[tuple[str, str]] = ((token, run), (token, "nosuchrun"), ("mill_unknown", run), (token, run))
     try:
         group = [
@@ -184,7 +184,7 @@ def test_a_batch_that_comes_again_is_left_to_the_ordinary_routes(
     server: RunningServer, token: str, maria: httpx.Client, run: str
 ) -> None:
     """With all of its group: nothing of it is written here."""
-    connection = DirectConnection(server.deps.db.engine)
+    connection = DirectConnection(server.deps.db)
     again, first = (LoggedPoints(hash_secret(token), "default", run, batch_of({"loss": line(0, 2)}), "w", 0),) * 2
     other = LoggedPoints(hash_secret(token), "default", run, batch_of({"loss": line(2, 3)}))
     try:

@@ -62,6 +62,8 @@ def test_a_job_is_made_again_with_another_parameter_and_the_same_data(mill: Mill
         "code": "same", "data": "same", "environment": "unpinned", "place": "same", "command": "changed",
         "parameter": "changed",
     }  # fmt: skip
+    built = mill.ok("rerun", first["run_id"], "--packages", "--dry-run", "--json").json["parts"][0]
+    assert (built["part"], built["state"]) == ("environment", "same") and "recorded package" in built["text"]
     assert "MILL_PARAMS" not in str([part for part in plan["parts"] if part["part"] == "parameter"])
 
     made = mill.ok("rerun", first["run_id"], "--set", "lr=0.5", "--set", "depth=7", "--wait", "--json").json

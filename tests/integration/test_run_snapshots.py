@@ -52,6 +52,7 @@ def test_a_run_is_tied_to_its_data_and_begins_the_same_again(mill: Mill) -> None
         lambda: taken if len(taken := snapshots(mill, job["run_id"])) == 2 else None, what="both", within=WITHIN
     )
     assert [one["moment"] for one in found] == ["start", "end"]
+    assert found[0]["consistency"] == "atomic", "its command had not begun"
     assert all(re.fullmatch(r"snap-rs-data-rs-train-(start|end)(-\d+){6}", one["name"]) for one in found)
     log = mill.ok("logs", job["id"])
     first, told = log.out.splitlines()

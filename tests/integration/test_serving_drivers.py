@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from millpond.agent.keeper.processes import marked
 from millpond.testing.kube import Kube
 from millpond.testing.podman import a_podman, why_no_podman
 from millpond.testing.slurm import running_slurm, why_no_slurm
-from millpond.testing.up import MillUp, environment, mill_up
+from millpond.testing.up import MillUp, mill_up
 from millpond.testing.waiting import wait_until
 from tests.integration.cli import Mill
+from tests.integration.engine_site import EngineSite, skipped
 from tests.integration.test_endpoints import BODY, free_port, register
 
 # Each starts an engine, a server and agents; where a driver says that replicas are is in the contract suites.
@@ -57,45 +52,15 @@ PACKAGES = (
 IMAGE = "localhost/mill-serving:1"
 
 
-class Lab:
-    """A site with a volume, at a server; its agents end with the stack, and what they run."""
+class Lab(EngineSite):
+    """With a model, of which replicas are made."""
 
     def __init__(self, root: Path, server: MillUp, mill: Mill, stack: ExitStack) -> None:
-        self.root, self.server, self.mill, self._stack, self.port = root, server, mill, stack, free_port()
-        (root / "volume").mkdir()
-        mill.ok("site", "add", "lab")
-        mill.ok("volume", "add", "near", str(root / "volume"), "--site", "lab")
+        super().__init__(root, server, mill, stack)
+        self.port = free_port()
         register(mill, root / "model", "numbers", 1)
         (root / "model" / "1" / "model.py").write_text(WHO)
         mill.ok("model", "register", "numbers", "--from", str(root / "model"))
-
-    def agent(
-        self, name: str, *options: str, before: tuple[str, ...] = (), url: str | None = None,
-        variables: Mapping[str, str] | None = None,
-    ) -> None:  # fmt: skip
-        token = self.root / f"{name}.token"
-        token.touch(0o600)
-        token.write_text(self.mill.ok("compute", "token", "--site", "lab", "--json").json["secret"])
-        command = [*before, sys.executable, "-m", "millpond", "agent", "--server", url or self.server.url]
-        command += ["--node", name, "--token-file", str(token), "--state-dir", str(self.root / name), *options]
-        log = self._stack.enter_context((self.root / f"{name}.log").open("ab"))
-        process = subprocess.Popen(
-            command, stdout=log, stderr=log, env={**environment(self.root / "nobody"), **(variables or {})}
-        )
-        self._stack.callback(self._end, process, self.root / name)
-        wait_until(lambda: self._is_there(name), within=120, what=f"the nodes of {name}")
-
-    def _is_there(self, name: str) -> bool:
-        shown = self.mill("compute", "show", name, "--json")
-        return shown.code == 0 and bool(json.loads(shown.out)["nodes"])
-
-    @staticmethod
-    def _end(process: subprocess.Popen[bytes], state: Path) -> None:
-        process.kill()
-        process.wait()
-        for path in state.glob("placements/*"):
-            for one in marked(path.name):
-                os.kill(one.pid, signal.SIGKILL)
 
     def create(self, replicas: int) -> list[dict[str, Any]]:
         """The endpoint; its replicas once they are ready."""
@@ -130,13 +95,6 @@ class Lab:
 def lab(open_path: Path, capfd: pytest.CaptureFixture[str]) -> Iterator[Lab]:
     with mill_up(open_path / "data") as server, ExitStack() as stack:
         yield Lab(open_path, server, Mill(server, capfd, open_path), stack)
-
-
-@contextmanager
-def skipped(problem: str | None) -> Iterator[None]:
-    if problem:
-        pytest.skip(problem)
-    yield
 
 
 def test_replicas_and_their_router_in_containers_of_podman(lab: Lab) -> None:

@@ -33,7 +33,10 @@ def servers(tmp_path: Path) -> Iterator[tuple[Deps, Deps]]:
     settings = Settings(data_dir=tmp_path, advertised_url=HERE)
     with making_deps(settings, clock=FakeClock()) as first:
         other = Database(settings.database)
-        second = replace(first, db=other, tunnels=Tunnels(), settings=replace(settings, advertised_url=THERE))
+        first = replace(first, address=HERE)
+        second = replace(
+            first, db=other, tunnels=Tunnels(), address=THERE, settings=replace(settings, advertised_url=THERE)
+        )
         yield first, second
         other.close()
 

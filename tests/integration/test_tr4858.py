@@ -11,6 +11,8 @@ from dev.tr4858 import TEAM_D, run, running_cluster
 WITHIN = 60.0
 
 
+# The same steps are decided in tests/unit/decide/scheduling/test_tr4858.py.
+@pytest.mark.long
 def test_four_teams_share_sixteen_gpus_as_the_report_says() -> None:
     with running_cluster(WITHIN) as cluster:
         run(cluster, order=TEAM_D[::-1], one_by_one=True, stable=1.0)

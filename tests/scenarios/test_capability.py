@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from millpond.decide.capability import refusal, why_unable
 from millpond.decide.computes import NodeView, QueuedJob
-from millpond.model.job_spec import Launcher
+from millpond.model.job_spec import JobService, JobSpec, Launcher
 from millpond.testing.builders_work import GB, a_node, a_queued_job
 
 MACHINE = a_node("machine", gpus=1)
@@ -19,6 +19,11 @@ NOTHING = a_node("nothing", cpus=2)
 MPI = Launcher.MPI
 PODS = a_node("pods", containers=True, gangs=True)
 MPIRUN = a_node("mpirun", containers=True, mpi=True)
+
+ALONE = a_node("alone", serving_problem="Its containers have a network of their own.")
+WORKER = replace(
+    a_queued_job("a"), spec=JobSpec(command=("true",), service=JobService("worker", cluster="c1", offline=False))
+)
 
 WAYS = frozenset({"exec", "ports"})
 OPEN, SHELLS = a_node("open", reached=WAYS), a_node("shells", reached=frozenset({"exec"}))
@@ -118,6 +123,14 @@ SCENARIOS = [
         (MACHINE,),
         "No compute can open a terminal in a job.",
         "`mill compute show` lists what each compute supports. Without --interactive and --port, the job can run.",
+    ),
+    Scenario("a worker of a cluster where services run", WORKER, (a_node("box", services=True),)),
+    Scenario(
+        "a worker of a cluster where none do",
+        WORKER,
+        (ALONE,),
+        "No compute at the site can run clusters. Its containers have a network of their own.",
+        "Attach a machine of the site whose agent runs plain processes: mill compute attach",
     ),
     Scenario("a part of a GPU where it is counted", a_queued_job("a", gpus=50), (MACHINE,)),
     Scenario(

@@ -161,6 +161,9 @@ def test_words_for_where_a_job_was_placed() -> None:
     cached = NearView(1, frozenset({"x"}))
     words = placed_words(a_queued_job("a", needs={"x": GB}), node, cached, spread[:1])
     assert words == "Placed on slurm/n0: its data is cached there or on the way."
+    code_alone = a_queued_job("a", needs={"c": GB})
+    code_alone = replace(code_alone, spec=replace(code_alone.spec, code_commit="c"))
+    assert placed_words(code_alone, node, NearView(1, frozenset({"c"})), spread[:1]) == "Placed on slurm/n0."
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import {
   Outlet,
   redirect,
 } from "@tanstack/react-router";
+import type { AuditFilter } from "./api/audit";
 import type { CacheFilter } from "./api/caches";
 import { queries, signedOut } from "./api/client";
 import type { DatasetFilter } from "./api/datasets";
@@ -61,6 +62,13 @@ export interface PageSearch {
   page?: number;
 }
 
+interface CommandLineSearch {
+  port?: number;
+  challenge?: string;
+  state?: string;
+  machine?: string;
+}
+
 interface LibrarySearch {
   project?: string;
   search?: string;
@@ -92,7 +100,10 @@ const root = createRootRoute({ component: Outlet, notFoundComponent: () => <NotF
 const login = createRoute({
   getParentRoute: () => root,
   path: "/login",
-  validateSearch: (raw: Raw): { next?: string } => ({ next: ownPath(raw, "next") }),
+  validateSearch: (raw: Raw): { next?: string; problem?: string } => ({
+    next: ownPath(raw, "next"),
+    problem: text(raw, "problem"),
+  }),
   component: Login,
 });
 
@@ -372,6 +383,12 @@ const workspace = createRoute({
   component: lazyRouteComponent(() => import("./pages/Workspace/Details"), "WorkspaceDetails"),
 });
 
+const workspaceSession = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/projects/$project/workspaces/$workspace/sessions/$job",
+  component: lazyRouteComponent(() => import("./pages/Workspace/Session"), "WorkspaceSessionPage"),
+});
+
 const searches = createRoute({
   getParentRoute: () => signedIn,
   path: "/searches",
@@ -482,10 +499,79 @@ const users = createRoute({
   component: lazyRouteComponent(() => import("./pages/User/List"), "UserList"),
 });
 
+const signIn = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/sign-in",
+  component: lazyRouteComponent(() => import("./pages/SignIn/SignIn"), "SignInPage"),
+});
+
+const account = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/account",
+  component: lazyRouteComponent(() => import("./pages/Account/Account"), "Account"),
+});
+
+const notifications = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/notifications",
+  validateSearch: (raw: Raw): PageSearch & { unread?: boolean } => ({
+    page: count(raw, "page"),
+    unread: flag(raw, "unread"),
+  }),
+  component: lazyRouteComponent(() => import("./pages/Notification/List"), "NotificationList"),
+});
+
+const mail = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/mail",
+  component: lazyRouteComponent(() => import("./pages/Mail/Mail"), "MailPage"),
+});
+
+const device = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/device",
+  validateSearch: (raw: Raw): { code?: string } => ({ code: text(raw, "code") }),
+  component: lazyRouteComponent(() => import("./pages/Session/Device"), "Device"),
+});
+
+const commandLine = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/command-line",
+  validateSearch: (raw: Raw): CommandLineSearch => ({
+    port: count(raw, "port"),
+    challenge: text(raw, "challenge"),
+    state: text(raw, "state"),
+    machine: text(raw, "machine"),
+  }),
+  component: lazyRouteComponent(() => import("./pages/Session/CommandLine"), "AllowCommandLine"),
+});
+
+const backups = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/backups",
+  component: lazyRouteComponent(() => import("./pages/Backup/List"), "BackupList"),
+});
+
+const server = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/server",
+  component: lazyRouteComponent(() => import("./pages/Server/Diagnosis"), "ServerDiagnosis"),
+});
+
 const audit = createRoute({
   getParentRoute: () => signedIn,
   path: "/audit",
-  validateSearch: (raw: Raw): PageSearch => ({ page: count(raw, "page") }),
+  validateSearch: (raw: Raw): AuditFilter & PageSearch => ({
+    page: count(raw, "page"),
+    q: text(raw, "q"),
+    who: text(raw, "who"),
+    action: text(raw, "action"),
+    subject: text(raw, "subject"),
+    project: text(raw, "project"),
+    address: text(raw, "address"),
+    since: text(raw, "since"),
+    until: text(raw, "until"),
+  }),
   component: lazyRouteComponent(() => import("./pages/Audit/List"), "AuditList"),
 });
 
@@ -523,6 +609,7 @@ const pages = [
   cluster,
   workspaces,
   workspace,
+  workspaceSession,
   searches,
   search,
   library,
@@ -537,7 +624,15 @@ const pages = [
   project,
   listOfProject,
   users,
+  signIn,
+  account,
+  notifications,
+  mail,
+  device,
+  commandLine,
   audit,
+  server,
+  backups,
   nowhere,
 ];
 

@@ -15,6 +15,7 @@ from millpond.agent.branch_pointers import Pointing
 from millpond.agent.checkpoint import Checkpoints
 from millpond.agent.compute_test import TestedVolume, Trials
 from millpond.agent.drivers import Driver, EngineAway
+from millpond.agent.drivers.claims import HasClaims
 from millpond.agent.fills import Fills, SourceOf
 from millpond.agent.isolation import Isolation
 from millpond.agent.keeper.clock import boot_id, boot_time
@@ -37,13 +38,13 @@ from millpond.agent.threads import in_thread
 from millpond.agent.tiers import Tiers
 from millpond.agent.tunnels import AgentTunnels, Connect, no_tunnel
 from millpond.agent.volumes import Volumes
-from millpond.agent.workspaces import WorkspaceLake, Workspaces
+from millpond.agent.workspaces import OnClaims, WorkspaceLake, Workspaces
 from millpond.errors import BadRequest, Conflict, Forbidden, Invalid, MillError, NotSignedIn, SetupError
 from millpond.model.address import HostPort
 from millpond.retry import Backoff
 from millpond.volumes.volume import CommitPlace
 from millpond.wire.desired import Desired, DesiredGrant
-from millpond.wire.observed import Capabilities, Observed, StoreSeen, VolumeSeen
+from millpond.wire.observed import Capabilities, Observed, StorageClassSeen, StoreSeen, VolumeSeen
 
 log = logging.getLogger(__name__)
 
@@ -110,7 +111,12 @@ class Agent:
         self._kept_outputs = KeptOutputs(state_dir / "outputs")
         self._fills = Fills(self._volumes, tools.source_of, self._kept_outputs, self._changed, self._rates)
         self._workspaces = Workspaces(
-            self._volumes, tools.isolation, tools.workspace_lake, placements_of(state_dir), self._changed
+            self._volumes,
+            tools.isolation,
+            tools.workspace_lake,
+            placements_of(state_dir),
+            self._changed,
+            OnClaims(tools.driver.claims(), tools.server.url) if isinstance(tools.driver, HasClaims) else None,
         )
         self._archive = LogArchive(self._volumes, state_dir / "request-logs")
         self._log_sender = LogSender(tools.server, self._archive)
@@ -262,7 +268,12 @@ class Agent:
     def _known_of(self, volume_id: str) -> dict[str, object]:
         """State of a volume that is not read from the volume itself."""
         left = self._fills.leftover_bytes(volume_id) + self._log_sender.bytes_on(volume_id)
-        return {"shares": self._measuring.shares_on(volume_id), "leftover_bytes": left}
+        found: dict[str, object] = {"shares": self._measuring.shares_on(volume_id), "leftover_bytes": left}
+        features = self._volumes.features(volume_id)
+        if features is not None and isinstance(self._driver, HasClaims):
+            classes = [StorageClassSeen.model_validate(asdict(one)) for one in self._driver.claims().classes()]
+            found["features"] = features.model_copy(update={"storage_classes": classes})
+        return found
 
     async def _ask(self, observed: Observed) -> Desired | None:
         """Exchange state with the server; None if there is local news to send first.

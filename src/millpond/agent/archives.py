@@ -1,4 +1,5 @@
-"""Programs that the agent copies to other machines: keeper and far end, each one file for Python 3.9 or newer."""
+"""Programs that the agent copies to other machines or beside jobs, each one file for Python 3.9 or newer: keeper, far
+end, and what makes a job a driver of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -11,8 +12,11 @@ from pathlib import Path
 
 KEEPER = "keeper.pyz"
 FAR = "far.pyz"
+RAY_DRIVER = "ray_driver.pyz"
 
 _AGENT = Path(__file__).parent
+# The name that the programs of clusters have wherever they are carried.
+_CLUSTERS = "millpond_clusters"
 _FAR = ("enter_job.py", "exec_session.py", "framing.py", "serving.py", "tunnel_endpoint.py", "drivers/process/ports.py")
 # Understood by every Python there ever was.
 _MAIN = """\
@@ -36,6 +40,14 @@ def archives() -> Mapping[str, bytes]:
     far = {f"millpond/agent/{name}": content for name, content in far.items()}
     far |= {f"{package}/__init__.py": b"" for package in _FAR_PACKAGES}
     return {KEEPER: _archive(keeper, "keeper.keeper"), FAR: _archive(far, "millpond.agent.tunnel_endpoint")}
+
+
+@cache
+def ray_driver() -> bytes:
+    """The programs of clusters, as one that runs a command as a driver."""
+    top = _AGENT.parent / "clusters"
+    files = {f"{_CLUSTERS}/{path.name}": path.read_bytes() for path in sorted(top.glob("*.py"))}
+    return _archive(files, f"{_CLUSTERS}.ray_driver")
 
 
 def write_once(folder: Path, contents: Mapping[str, bytes]) -> None:

@@ -129,7 +129,10 @@ def prepare(
         mounts=tuple(Mount(one.source, one.target, writable=not one.read_only) for one in desired.mounts if one.source),
         account=desired.account,
         accounts=tuple(sorted({desired.account, *(item.account for item in desired.inputs)})),
-        client=bool(desired.spec.service and desired.spec.service.cluster),
+        client=bool(
+            desired.service and (desired.service.joins or (desired.spec.service and desired.spec.service.cluster))
+        ),
+        starter=service_folder.starter(directory, desired.service, desired.spec.command) if desired.service else (),
         scratch=None if scratch is None else str(scratch),
     ).write(directory)
 
@@ -251,7 +254,7 @@ def _service_variables(desired: DesiredPlacement, directory: Path, address: str 
     if desired.service is None:
         return {}
     if desired.spec.service is None:
-        return service_folder.placed(desired.service.env, directory)
+        return service_folder.of_client(desired.service, directory, address)
     return service_folder.variables(desired.spec.service, desired.service, directory, desired.account, address)
 
 

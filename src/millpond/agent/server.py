@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import platform
+import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import httpx
@@ -12,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError
 from urllib3 import HTTPHeaderDict
 
-from millpond import __version__
+from millpond import __version__, tracing
 from millpond.agent.log_file import Taken
 from millpond.client.http import API
 from millpond.client.problems import problem_of
@@ -121,22 +122,28 @@ class Server:
     ) -> httpx.Response:
         content = body if isinstance(body, bytes) else _json(body)
         kind = "application/octet-stream" if isinstance(body, bytes) else "application/json"
+        headers = {
+            "Content-Type": kind, "Content-Length": str(len(content)), "X-Request-Id": secrets.token_hex(8),
+        }  # fmt: skip
         try:
-            response = await client.request(
-                method,
-                path,
-                content=content if pace is None else _paced(content, pace),
-                params=params,
-                headers={"Content-Type": kind, "Content-Length": str(len(content))},
-                timeout=timeout or httpx.USE_CLIENT_DEFAULT,
-            )
+            with tracing.span(f"agent {path.split('/')[1]}", kind="client"):
+                if tracing.is_on() and (trace := tracing.traceparent()):
+                    headers[tracing.HEADER] = trace
+                response = await client.request(
+                    method,
+                    path,
+                    content=content if pace is None else _paced(content, pace),
+                    params=params,
+                    headers=headers,
+                    timeout=timeout or httpx.USE_CLIENT_DEFAULT,
+                )
         except httpx.HTTPError as error:
             raise ServerUnreachable(f"Cannot reach the server {self.url}: {error or type(error).__name__}") from error
         if response.is_success:
             return response
-        headers = HTTPHeaderDict(response.headers.multi_items())
+        told = HTTPHeaderDict(response.headers.multi_items())
         raise problem_of(
-            Response(response.status_code, response.reason_phrase, str(response.url), headers, response.content)
+            Response(response.status_code, response.reason_phrase, str(response.url), told, response.content)
         )
 
 

@@ -11,10 +11,11 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from millpond.agent.archives import RAY_DRIVER, ray_driver
 from millpond.agent.own_address import LOOPBACK, in_brackets, listening_host
 from millpond.model.job_spec import JobService
 from millpond.wire.desired import DesiredService
@@ -35,6 +36,10 @@ _FREE_PORTS = "--http-port 0 --grpc-port 0"
 _ADDRESSES = ("http", "grpc", "remote_http", "remote_grpc")
 _EVERYWHERE = ("tcp:0.0.0.0:", "tcp:[::]:")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,40}(?:\.[a-z]{1,10})?")
+# In which a job's command may ask for a Python.
+_PYTHON = re.compile(r"python[0-9.]*")
+# The kind of cluster whose programs run beside a node of it.
+RAY = "ray"
 # Stands for the folder in variables that the server sends.
 _FOLDER = "{service}"
 
@@ -42,6 +47,8 @@ _FOLDER = "{service}"
 def make(directory: Path, asked: DesiredService) -> None:
     """The folder of a placement that is being prepared. OSError if the files of a certificate cannot be read."""
     (directory / SERVICE).mkdir(mode=0o700)
+    if asked.joins == RAY:
+        (directory / SERVICE / RAY_DRIVER).write_bytes(ray_driver())
     write_files(directory, asked)
     for name, source in ((_CERT, asked.tls_cert), (_KEY, asked.tls_key)):
         if source is not None:
@@ -91,6 +98,12 @@ def variables(
     return found
 
 
+def of_client(asked: DesiredService, directory: Path, address: str | None = LOOPBACK) -> dict[str, str]:
+    """Variables of a job that uses a cluster. One that joins it is found at the address of this machine."""
+    told = {"MILL_ADDRESS": address} if asked.joins and address is not None else {}
+    return {**placed(asked.env, directory), **told}
+
+
 def placed(env: Mapping[str, str], directory: Path) -> dict[str, str]:
     """Variables with the path of the folder in them."""
     return {name: value.replace(_FOLDER, str(directory / SERVICE)) for name, value in env.items()}
@@ -99,6 +112,14 @@ def placed(env: Mapping[str, str], directory: Path) -> dict[str, str]:
 def seen(directory: Path) -> ServiceSeen:
     """What its process has written so far. What is no JSON object, or too long, is as good as nothing."""
     return ServiceSeen(ready=_document(directory / SERVICE / READY), stats=_document(directory / SERVICE / STATS))
+
+
+def starter(directory: Path, asked: DesiredService, command: Sequence[str]) -> tuple[str, ...]:
+    """What starts the command of a job that joins its cluster: in the Python that it names itself, where it does."""
+    if asked.joins != RAY:
+        return ()
+    python = command[0] if _PYTHON.fullmatch(Path(command[0]).name) else "python3"
+    return (python, str(directory / SERVICE / RAY_DRIVER))
 
 
 def has_told(directory: Path) -> bool:

@@ -72,11 +72,13 @@ class Spec:
     client: bool = False
     # A directory on a volume that is its own while it runs.
     scratch: str | None = None
+    # What starts its command, with that as arguments.
+    starter: tuple[str, ...] = ()
 
     @property
     def command(self) -> tuple[str, ...]:
         """What is started: the job's command, or what starts its processes."""
-        return mpi.command(self.asked)
+        return (*self.starter, *mpi.command(self.asked))
 
     @property
     def unheard_seconds(self) -> float:
@@ -116,6 +118,7 @@ def read_spec(placement: Path) -> Spec | None:
         "accounts": tuple(written["accounts"]),
         "ranks": tuple(RankPlace(one["node"], tuple(one["gpu_indices"])) for one in written.get("ranks", ())),
         "secret_env": tuple(written.get("secret_env", ())),
+        "starter": tuple(written.get("starter", ())),
         "epoch": tuple(written["epoch"]) if written.get("epoch") else None,
     }
     known = {field.name for field in fields(Spec)}

@@ -22,8 +22,10 @@ from fastapi.dependencies.models import Dependant
 from starlette.requests import HTTPConnection
 
 from millpond.api.origins import origin_of
-from millpond.errors import Forbidden, NotSignedIn
-from millpond.model.people import Actor, ActorKind, Project, Role, Session
+from millpond.decide.token_scopes import allows, needed_scopes
+from millpond.decide.token_scopes import written as written_scopes
+from millpond.errors import Forbidden, NotSignedIn, ScopeMissing
+from millpond.model.people import Actor, ActorKind, Project, Role, Session, TokenScope
 from millpond.services.deps import Deps
 from millpond.services.endpoints import tokens as endpoint_tokens
 from millpond.services.events import EventHub
@@ -83,6 +85,11 @@ class Requirement:
 
     def actor(self, request: Request) -> Actor:
         actor = authenticate(request)
+        if actor.scopes is not None:
+            path = request.scope["path"].removeprefix(request.scope.get("root_path", "")).removeprefix("/api/v1")
+            is_site_admin = self.name == "site admin"
+            needed = needed_scopes(request.method, path, role=self.role, site_admin=is_site_admin)
+            check_scopes(actor, needed)
         if actor.kind not in self.kinds:
             wanted = " and ".join(_WHO[kind] for kind in ActorKind if kind in self.kinds)
             raise Forbidden(f"This is only for {wanted}.")
@@ -107,11 +114,19 @@ class _SiteAdmin(Requirement):
         return actor
 
 
+@dataclass(frozen=True)
 class _InProject(Requirement):
+    # False for what tells of the quota of calls: it is to be seen also by those who have none left.
+    counts: bool = True
+
     def __call__(self, request: Request, project: Annotated[str, Path(description="The project's name.")]) -> Scope:
         actor = self.actor(request)
-        with deps_of(request).db.read() as tx:
-            return Scope(actor, access.find_project(tx, actor, project, self.role or Role.VIEWER))
+        deps = deps_of(request)
+        with deps.db.read() as tx:
+            found = access.find_project(tx, actor, project, self.role or Role.VIEWER)
+        if self.counts:
+            deps.calls.count(deps.clock.now(), actor, found.id, found.name)
+        return Scope(actor, found)
 
 
 def _kinds(*, placements: bool, agents: bool, workspaces: bool = False) -> frozenset[ActorKind]:
@@ -138,6 +153,9 @@ SignedIn = Annotated[Actor, Depends(_Actor())]
 SiteAdmin = Annotated[Actor, Depends(_SiteAdmin(name="site admin"))]
 AgentOnly = Annotated[Actor, Depends(_Actor(frozenset({ActorKind.AGENT})))]
 Viewer = Annotated[Scope, InProject(Role.VIEWER)]
+UncountedViewer = Annotated[
+    Scope, Depends(_InProject(frozenset({ActorKind.USER}), Role.VIEWER, Role.VIEWER.value, counts=False))
+]
 Member = Annotated[Scope, InProject(Role.MEMBER)]
 Admin = Annotated[Scope, InProject(Role.ADMIN)]
 
@@ -160,6 +178,16 @@ class _EndpointUse(Requirement):
 EndpointUse = Annotated[
     None, Depends(_EndpointUse(_kinds(placements=True, agents=False), Role.VIEWER, "viewer or endpoint token"))
 ]
+
+
+def is_site_admin(request: Request) -> bool:
+    """True if a site administrator asks. False without a sign-in; NotSignedIn for one that is no longer valid."""
+    if not bearer_of(request) and not request.cookies.get(COOKIE):
+        return False
+    actor = authenticate(request)
+    return (
+        actor.kind is ActorKind.USER and actor.is_admin and (actor.scopes is None or TokenScope.ADMIN in actor.scopes)
+    )
 
 
 def bearer_of(request: HTTPConnection) -> str:
@@ -192,6 +220,16 @@ def authenticate(request: HTTPConnection) -> Actor:
         _check_same_site(request, session)
     request.state.session = session
     return actor
+
+
+def check_scopes(actor: Actor, needed: frozenset[TokenScope]) -> None:
+    """ScopeMissing, saying which, for a token that was made for less."""
+    if not allows(actor.scopes, needed):
+        raise ScopeMissing(
+            f"This token lacks the scope {written_scopes(needed)}.",
+            hint=f"Use another token: mill token create NAME --scope {min(scope.value for scope in needed)}",
+            needed=sorted(scope.value for scope in needed),
+        )
 
 
 def check_origin(request: HTTPConnection, *, needed: bool = False) -> None:

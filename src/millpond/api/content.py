@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from millpond.api.access import DepsOf
 from millpond.api.origins import host_of
 from millpond.api.ports.app import JobPorts, is_job_host
+from millpond.api.requests import PERMISSIONS
 from millpond.errors import MillError
 from millpond.services.datasets import previews
 from millpond.services.datasets.file_types import BINARY, document_type
@@ -42,6 +43,7 @@ _HEADERS: Mapping[str, str] = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Content-Security-Policy": "sandbox; default-src 'none'; frame-ancestors *",
     "X-Robots-Tag": "noindex",
+    "Permissions-Policy": PERMISSIONS,
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
@@ -21,7 +22,14 @@ class Listener(uvicorn.Server):
     `on_ready` is called as soon as it answers, and may take its time: requests are answered meanwhile.
     """
 
-    def __init__(self, app: ASGIApp, hub: EventHub, *, on_ready: Callable[[], Awaitable[None]] | None = None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        hub: EventHub,
+        *,
+        tls: ssl.SSLContext | None = None,
+        on_ready: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -29,6 +37,8 @@ class Listener(uvicorn.Server):
                 log_config=None,
                 access_log=False,
                 server_header=False,
+                # Any program of this machine would be believed; api/front.py believes those that were named.
+                proxy_headers=False,
                 ws="websockets-sansio",
                 timeout_graceful_shutdown=_GRACE_SECONDS,
                 # A few more than the agent's longest wait, so that idle connections are reused.
@@ -36,10 +46,12 @@ class Listener(uvicorn.Server):
             )
         )
         self._hub = hub
+        self._tls = tls
         self._on_ready = on_ready
         self._announcing: asyncio.Future[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self.config.ssl = self._tls
         await super().startup(sockets)
         if self._on_ready is not None:
             self._announcing = asyncio.ensure_future(self._on_ready())

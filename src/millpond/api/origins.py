@@ -48,7 +48,7 @@ def content_origin(settings: Settings, scope: Scope) -> str | None:
     if settings.content_url:
         return origin_of(settings.content_url.replace(_ANY, _DOCUMENTS))
     name = _directly_by(settings, scope)
-    return name and f"http://{_other_name(name, settings.host)}:{settings.content_port}"
+    return name and f"{_scheme(settings)}://{_other_name(name, settings.host)}:{settings.content_port}"
 
 
 def job_origin(settings: Settings, scope: Scope, label: str) -> str | None:
@@ -60,7 +60,7 @@ def job_origin(settings: Settings, scope: Scope, label: str) -> str | None:
         return origin_of(settings.content_url.replace(_ANY, label)) if _ANY in settings.content_url else None
     # Browsers take every name that ends with `.localhost` for their own machine.
     name = _directly_by(settings, scope)
-    return f"http://{label}.localhost:{settings.content_port}" if name in _THIS_MACHINE else None
+    return f"{_scheme(settings)}://{label}.localhost:{settings.content_port}" if name in _THIS_MACHINE else None
 
 
 def is_content_host(settings: Settings, scope: Scope) -> bool:
@@ -90,9 +90,14 @@ def _directly_by(settings: Settings, scope: Scope) -> str | None:
         return None
     scheme, host = _reached_by(settings, scope)
     found = _HOST.fullmatch(host)
-    if found is None or scheme != "http" or int(found["port"] or _PORTS[scheme]) != settings.port:
+    if found is None or scheme != _scheme(settings) or int(found["port"] or _PORTS[scheme]) != settings.port:
         return None
     return found["name"].lower()
+
+
+def _scheme(settings: Settings) -> str:
+    """Which both ports speak."""
+    return "https" if settings.tls else "http"
 
 
 def _reached_by(settings: Settings, scope: Scope) -> tuple[str, str]:

@@ -16,9 +16,10 @@ from fastapi import FastAPI
 from starlette.types import Message, Receive, Scope, Send
 
 from millpond.api import problems
-from millpond.api.metrics import RequestMetrics
+from millpond.api.metrics.requests import RequestMetrics
 from millpond.api.mlflow import quick
 from millpond.api.origins import is_content_host
+from millpond.api.requests import ALWAYS
 from millpond.api.shapes.points import read_points, to_batch
 from millpond.errors import Invalid, MillError
 from millpond.model.ids import new_id
@@ -34,7 +35,8 @@ _MLFLOW = re.compile(r"/mlflow/([^/]+)/api/2\.0/mlflow/runs/log-(metric|batch)")
 # What /metrics calls them.
 _BATCH_ROUTE = "/api/v1/projects/{project}/runs/{run}/batch"
 _MLFLOW_ROUTE = "/mlflow/{project}/{path:path}"
-_NO_SNIFFING = (b"x-content-type-options", b"nosniff")
+# What is shown nowhere loads nothing.
+_POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
 Headers = Mapping[bytes, bytes]
 
 
@@ -89,7 +91,9 @@ class QuickPoints:
         try:
             head, batch = read_points(body)
         except Invalid as error:
-            await problems.respond(new_id(16), error)(scope, receive, send)
+            refused = problems.respond(new_id(16), error)
+            refused.raw_headers += [*ALWAYS, _POLICY]
+            await refused(scope, receive, send)
             return
         scheme, _, secret = _authorization(headers).partition(" ")
         token = hash_secret(secret.strip()) if scheme.lower() == "bearer" else b""
@@ -154,7 +158,7 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 
 
 async def _answer(send: Send, status: int, body: bytes = b"") -> None:
-    headers = [_NO_SNIFFING, (b"x-request-id", new_id(16).encode())]
+    headers = [*ALWAYS, _POLICY, (b"x-request-id", new_id(16).encode())]
     if body:
         headers += [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})

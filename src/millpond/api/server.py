@@ -9,23 +9,23 @@ from typing import Any
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
-from prometheus_client import CollectorRegistry
 
-from millpond import __version__
-from millpond.api import cluster_metrics, health, metrics, problems, static, storage_errors, streams
+from millpond import __version__, tracing
+from millpond.api import docs, health, problems, static, storage_errors, streams
 from millpond.api.access import requirements_of
-from millpond.api.cache_metrics import CacheCollector
 from millpond.api.characters import whole_characters
-from millpond.api.egress_metrics import EgressCollector
-from millpond.api.endpoint_metrics import EndpointCollector
 from millpond.api.limits import BodyLimit
+from millpond.api.metrics.registries import Registries
+from millpond.api.metrics.routes import router as metrics_router
 from millpond.api.mlflow.server import router as mlflow_router
-from millpond.api.replica_metrics import ReplicaCollector
+from millpond.api.request_keys import RequestKeys
 from millpond.api.requests import RequestEdge
 from millpond.api.routes import (
     activity,
     agents,
     audit,
+    auth,
+    backups,
     cache_plans,
     caches,
     clusters,
@@ -58,19 +58,26 @@ from millpond.api.routes import (
     library,
     lineage,
     logs,
+    machine_logins,
+    mirrors,
     mlperf,
     models,
     mounts,
+    notifications,
     placements,
+    project_channels,
     projects,
     queues,
+    quotas,
     runs,
     saved_views,
     scheduling,
     searches,
     secrets,
     session,
+    sessions,
     shares,
+    sign_in,
     sites,
     sources,
     templates,
@@ -81,11 +88,13 @@ from millpond.api.routes import (
     usage,
     users,
     volumes,
+    workspace_sessions,
     workspaces,
 )
-from millpond.api.share_metrics import ShareCollector
+from millpond.api.traces import TracedRequests
 from millpond.services.deps import Deps
 from millpond.services.events import EventHub
+from millpond.services.health import Health
 from millpond.services.people.sessions import LoginLimiter
 from millpond.wire.base import Problem
 
@@ -99,11 +108,18 @@ ROUTERS: Sequence[APIRouter] = (
     session.router,
     users.router,
     tokens.router,
+    sessions.router,
+    sign_in.router,
+    auth.router,
+    machine_logins.router,
     projects.router,
+    quotas.router,
     activity.router,
     audit.router,
+    backups.router,
     events.router,
     doctor.router,
+    health.api_router,
     home.router,
     find.router,
     jobs.router,
@@ -117,11 +133,14 @@ ROUTERS: Sequence[APIRouter] = (
     endpoint_analyses.router,
     clusters.router,
     workspaces.router,
+    workspace_sessions.router,
     endpoint_use.router,
     computes.router,
     gpu_use.router,
     shares.router,
     mounts.router,
+    notifications.router,
+    project_channels.router,
     elastic.router,
     scheduling.router,
     templates.router,
@@ -145,6 +164,7 @@ ROUTERS: Sequence[APIRouter] = (
     connections.router,
     secrets.router,
     sources.router,
+    mirrors.router,
     flow_backfills.router,
     flow_runs.router,
     flow_triggers.router,
@@ -164,37 +184,34 @@ def create_app(deps: Deps, hub: EventHub, *, routers: Sequence[APIRouter] = ROUT
         generate_unique_id_function=lambda route: route.name,
         responses=problems.RESPONSES,
     )
-    registry = CollectorRegistry()
     app.state.deps = deps
     app.state.hub = hub
-    app.state.login_limiter = LoginLimiter()
-    app.state.registry = registry
-    app.state.request_metrics = metrics.RequestMetrics(registry)
-    registry.register(metrics.StateCollector(deps))
-    registry.register(CacheCollector(deps))
-    registry.register(ReplicaCollector(deps))
-    registry.register(ShareCollector(deps))
-    registry.register(EgressCollector(deps))
-    registry.register(EndpointCollector(deps))
+    app.state.login_limiter = LoginLimiter(deps.db)
+    app.state.health = Health(deps)
+    app.state.metrics = Registries()
+    app.state.metrics.fill(deps, hub, app.state.health)
+    app.state.request_metrics = app.state.metrics.requests()
     _check_routes(routers)
     for router in routers:
         app.include_router(router, prefix=PREFIX, dependencies=[Depends(whole_characters)])
     app.include_router(streams.router, prefix=PREFIX)
     outside = (
         health.router,
-        metrics.router,
-        cluster_metrics.router,
+        metrics_router,
         lake.router,
         external.router,
         flow_triggers.hook_router,
         mlflow_router,
     )
-    for router in (*outside, static.page_router()):
+    for router in (*outside, docs.docs_router(), static.page_router()):
         app.include_router(router)
     problems.install(app)
     storage_errors.install(app)
+    app.add_middleware(RequestKeys, deps=deps)
     app.add_middleware(BodyLimit, settings=deps.settings)
     app.add_middleware(RequestEdge, metrics=app.state.request_metrics, settings=deps.settings)
+    if tracing.is_on():
+        app.add_middleware(TracedRequests)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
 

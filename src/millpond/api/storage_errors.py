@@ -6,7 +6,7 @@ import errno
 from logging import getLogger
 
 from fastapi import FastAPI, Request
-from sqlalchemy.exc import DataError, IntegrityError, OperationalError, StatementError, TimeoutError
+from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, OperationalError, StatementError, TimeoutError
 from starlette.responses import Response
 
 from millpond.api import problems
@@ -20,7 +20,7 @@ _FULL = ("disk is full", "No space left on device", "could not extend file")
 
 
 def install(app: FastAPI) -> None:
-    for cls in (*_UNSTORABLE, OperationalError, TimeoutError, IntegrityError, StatementError, OSError):
+    for cls in (*_UNSTORABLE, OperationalError, InterfaceError, TimeoutError, IntegrityError, StatementError, OSError):
         app.add_exception_handler(cls, _answer)
 
 
@@ -30,7 +30,7 @@ def translated(error: Exception) -> MillError | None:
         return _full() if error.errno in (errno.ENOSPC, errno.EDQUOT) else None
     if isinstance(error, OperationalError) and any(words in str(error) for words in _FULL):
         return _full()
-    if isinstance(error, OperationalError | TimeoutError):
+    if isinstance(error, OperationalError | InterfaceError | TimeoutError):
         return Unavailable("The database is not available at the moment.", hint="Try again in a moment.")
     if isinstance(error, IntegrityError):
         return Conflict("Somebody else changed this at the same time.", hint="Check the new state, then try again.")
@@ -43,9 +43,12 @@ async def _answer(request: Request, error: Exception) -> Response:
     answer = translated(error)
     if answer is None:
         raise error
-    # A full disk is met by every request until there is room: one line each is enough.
-    trace = None if isinstance(answer, DiskFull) else error
-    logger.error("storage_error request=%s code=%s", problems.request_id_of(request), answer.code, exc_info=trace)
+    # A full disk, or a database that is away, is met by every request until that is over: one line each is enough.
+    is_known = isinstance(answer, DiskFull | Unavailable)
+    logger.error(
+        "storage_error request=%s code=%s reason=%s", problems.request_id_of(request), answer.code,
+        str(error).partition("\n")[0], exc_info=None if is_known else error,
+    )  # fmt: skip
     return problems.respond(problems.request_id_of(request), answer)
 
 

@@ -16,9 +16,10 @@ from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from starlette.concurrency import run_in_threadpool
 from starlette.websockets import WebSocketState
 
-from millpond.api.access import authenticate, deps_of
+from millpond.api.access import authenticate, check_scopes, deps_of
+from millpond.api.other_servers import pass_on_to
 from millpond.errors import BadRequest, Forbidden, MillError, NotFound
-from millpond.model.people import Actor, ActorKind
+from millpond.model.people import Actor, ActorKind, TokenScope
 from millpond.services.jobs import job_streams, tunnel_calls
 from millpond.services.jobs.job_streams import JobPlace, StreamTarget
 from millpond.services.jobs.tunnels import Tunnel, relay
@@ -84,9 +85,15 @@ async def agent_comes(socket: WebSocket, tunnel: str) -> None:
         actor = await run_in_threadpool(authenticate, socket)
         if actor.kind is not ActorKind.AGENT or actor.agent_id is None:
             raise Forbidden("This is only for agents.")
-        found = deps_of(socket).tunnels.take(tunnel, actor.agent_id)
+        deps = deps_of(socket)
+        found = deps.tunnels.take(tunnel, actor.agent_id)
         if found is None:
-            raise NotFound("This stream was already closed.")
+            other = await run_in_threadpool(tunnel_calls.server_of, deps, actor.agent_id, tunnel)
+            if other is None:
+                raise NotFound("This stream was already closed.")
+            await pass_on_to(other, socket, WebSocketEnd(socket))
+            await _close(socket)
+            return
     except MillError as error:
         await _refuse(socket, error)
         return
@@ -144,6 +151,7 @@ def _person(socket: WebSocket) -> Actor:
     actor = authenticate(socket)
     if actor.kind is not ActorKind.USER:
         raise Forbidden("This is only for people.")
+    check_scopes(actor, frozenset({TokenScope.SUBMIT}))
     return actor
 
 

@@ -12,11 +12,13 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
+from millpond.blobs.deadline import Deadline
 from millpond.decide.allowed_addresses import Reach
 from millpond.errors import AddressRefused, BadRequest, StoreUnavailable
 from millpond.retry import TRANSIENT, RetryPolicy, retry
@@ -37,12 +39,14 @@ class GuardedHttp:
         authorization: str | None = None,
         policy: RetryPolicy | None = None,
         sleep: Callable[[float], None] = time.sleep,
+        deadline: Deadline | None = None,
     ) -> None:
+        """Once the `deadline` is over its connections end, whatever the other side sends."""
         self._reach = reach
         self._authorization = authorization
         self._policy = policy or RetryPolicy(attempts=4, first=0.2)
         self._sleep = sleep
-        self._pool = _pool(reach)
+        self._pool = _pool(reach, deadline)
 
     def request(
         self,
@@ -66,7 +70,7 @@ class GuardedHttp:
                 raise _unavailable(url, _words(error)) from error
             if answer.status in TRANSIENT:
                 _leave(answer)
-                raise _unavailable(url, f"it answered {answer.status}")
+                raise _unavailable(url, f"it answered {answer.status}", status=answer.status)
             return answer
 
         return retry(once, StoreUnavailable, self._policy, sleep=self._sleep)
@@ -132,6 +136,7 @@ class _Guarded(HTTPConnection):
     """Connects to nothing but an address that may be reached."""
 
     reach = Reach()
+    deadline: Deadline | None = None
 
     def _new_conn(self) -> socket.socket:
         host = self._dns_host.strip("[]")
@@ -166,16 +171,19 @@ class _Guarded(HTTPConnection):
             if not self.reach.allows(self._dns_host.strip("[]"), str(opened.getpeername()[0])):
                 raise OSError("it led to an address that is not public")
             opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self.deadline is not None:
+                self.deadline.hold(opened)
         except BaseException:
             opened.close()
             raise
         return opened
 
 
-def _pool(reach: Reach) -> urllib3.PoolManager:
+def _pool(reach: Reach, deadline: Deadline | None) -> urllib3.PoolManager:
     """A pool whose connections know `reach`: urllib3 makes them from classes."""
-    guarded = type("GuardedConnection", (_Guarded,), {"reach": reach})
-    guarded_tls = type("GuardedTlsConnection", (_Guarded, HTTPSConnection), {"reach": reach})
+    known = {"reach": reach, "deadline": deadline}
+    guarded = type("GuardedConnection", (_Guarded,), known)
+    guarded_tls = type("GuardedTlsConnection", (_Guarded, HTTPSConnection), known)
     pool = urllib3.PoolManager(
         retries=False, timeout=_TIMEOUT, maxsize=8, block=False, ssl_context=ssl.create_default_context()
     )
@@ -217,5 +225,5 @@ def _words(error: BaseException) -> str:
     return said.rpartition(">: ")[2].strip().rstrip(".")[:200]
 
 
-def _unavailable(url: str, problem: str) -> StoreUnavailable:
-    return StoreUnavailable(f"Unexpected answer from {shown(url)}: {problem}.")
+def _unavailable(url: str, problem: str, **details: Any) -> StoreUnavailable:
+    return StoreUnavailable(f"Unexpected answer from {shown(url)}: {problem}.", **details)

@@ -15,7 +15,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from millpond import __version__
+from millpond import __version__, tracing
 from millpond.agent.agent import Agent, Tools
 from millpond.agent.checkpoint import Checkpoints
 from millpond.agent.compute_test import run_trial
@@ -46,7 +46,7 @@ from millpond.agent.workspaces import WorkspaceLake
 from millpond.cli.prompts import read_secret
 from millpond.client.http import Api
 from millpond.errors import BadRequest, MillError, NotSignedIn
-from millpond.masking import log_to_stderr
+from millpond.log_lines import LOG_FORMAT, LogFormat, log_to_stderr
 from millpond.memory import return_large_buffers
 from millpond.model.address import HostPort
 from millpond.model.quantity import parse_bytes
@@ -128,6 +128,9 @@ def agent(
             show_default="that of the interface towards the server",
         ),
     ] = None,
+    log_format: Annotated[
+        LogFormat, typer.Option(envvar=LOG_FORMAT, help="Lines of the log on stderr: text, or JSON for programs.")
+    ] = LogFormat.TEXT,
     parent_pid: Annotated[int | None, typer.Option(help="Exit when this process exits.")] = None,
 ) -> None:
     """Run an agent: it fills volumes and runs jobs at a site. `mill up` starts one for its own machine.
@@ -139,7 +142,8 @@ def agent(
     Example: mill agent --server https://lab.example.org --token-file join-token --site lab
     """
     return_large_buffers()
-    log_to_stderr()
+    log_to_stderr(log_format)
+    tracing.start("millpond-agent")
     logging.getLogger("httpx").setLevel(logging.WARNING)
     if ca_file is not None:
         os.environ[CA_FILE] = str(ca_file.absolute())  # jobs report to the same server

@@ -24,6 +24,9 @@ from millpond.model.quantity import format_count, format_tree
 from millpond.wire.data import Commit
 
 At = Annotated[str | None, typer.Option("--at", metavar="REF", help="Commit to start at (default: the newest).")]
+New = Annotated[
+    str | None, typer.Argument(metavar="[NEW]", help="Create NEW at the ref that is named first: x-ray@main v1.")
+]
 Delete = Annotated[bool, typer.Option("--delete", "-d", help="Delete it. Its commits stay.")]
 Message = Annotated[str, typer.Option("--message", "-m", help="Commit message.")]
 
@@ -40,6 +43,7 @@ def branch(
     name: Annotated[
         str | None, typer.Argument(metavar="[DATASET@]NAME", help="Branch to create. Without it, list branches.")
     ] = None,
+    new: New = None,
     at: At = None,
     delete: Delete = False,
 ) -> None:
@@ -47,7 +51,7 @@ def branch(
 
     Example: mill data branch cleanup --at v1
     """
-    _make(mill, name, RefType.BRANCH, at, delete)
+    _make(mill, name, new, RefType.BRANCH, at, delete)
 
 
 def tag(
@@ -55,6 +59,7 @@ def tag(
     name: Annotated[
         str | None, typer.Argument(metavar="[DATASET@]NAME", help="Tag to create. Without it, list tags.")
     ] = None,
+    new: New = None,
     at: At = None,
     delete: Delete = False,
 ) -> None:
@@ -62,7 +67,7 @@ def tag(
 
     Example: mill data tag v1
     """
-    _make(mill, name, RefType.TAG, at, delete)
+    _make(mill, name, new, RefType.TAG, at, delete)
 
 
 def merge_branches(
@@ -116,11 +121,18 @@ def revert_commit(
     _update_folder(mill, ref, target)
 
 
-def _make(mill: Session, name: str | None, type: RefType, at: str | None, delete: bool) -> None:
+def _make(mill: Session, name: str | None, new: str | None, type: RefType, at: str | None, delete: bool) -> None:
     if name is None:
         _list(mill, type, at, delete)
         return
-    ref, own = _ref_of(mill, name)
+    if new is not None:
+        if at or delete:
+            raise BadRequest(f"Give either two names, or one with {'--at' if at else '--delete'}.")
+        here = find_working_copy(Path.cwd()) is not None and "@" not in name
+        start = named(mill, f"@{name}" if here else name)
+        ref, at, own = start._replace(ref=new), start.ref, start.ref
+    else:
+        ref, own = _ref_of(mill, name)
     if delete:
         delete_ref(mill.api, ref.project, ref.dataset, ref.ref)
         mill.out.note(f"{type.value.capitalize()} {ref} deleted. Its commits stay.")

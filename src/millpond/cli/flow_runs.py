@@ -1,4 +1,4 @@
-"""`mill flow run|runs|cancel|retry|resume|approve|reject`."""
+"""`mill flow run|runs|wait|cancel|retry|resume|approve|reject`."""
 
 from __future__ import annotations
 
@@ -190,6 +190,24 @@ def resume(mill: Session, run: RunArgument, wait: WaitOption = False, timeout: T
     if has_ended(found):
         found = retry_run(mill.api, mill.project, found.id)
     show_started(mill, found, until)
+
+
+@command(app, "wait")
+def wait_for_run(
+    mill: Session,
+    run: RunArgument,
+    timeout: Annotated[str | None, typer.Option(metavar="TIME", help="Maximum time to wait, like 2h.")] = None,
+) -> None:
+    """Wait until a run has ended, and show its steps, like one that a trigger started.
+
+    Exit code: 0 succeeded, 100 failed, 101 not finished within --timeout, 103 cancelled.
+
+    Example: mill flow wait words#3 --timeout 2h
+    """
+    until = waiting(True, timeout)
+    ended = watch_run(mill, get_run(mill.api, mill.project, run_name(run)), timeout=until.timeout)
+    _show_json(mill, ended)
+    end_with(mill, ended)
 
 
 @command(app, "approve")

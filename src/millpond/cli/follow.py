@@ -28,11 +28,12 @@ def follow_job(mill: Session, job: Job) -> Job:
     """
     rank = 0 if job.spec.ranks else None
     offset, attempt, seen, late = 0, 0, "", 0.0
+    say_state = StateNotes(mill)
     place = (mill.api, job.project, job.id)
     while True:
         found = get_job(*place)
         if found.state.value != seen:
-            say_state(mill, found)
+            say_state(found)
         seen = found.state.value
         piece = read_log(*place, offset, rank=rank)
         if piece.attempt != attempt:
@@ -67,12 +68,20 @@ def _write(mill: Session, content: bytes) -> None:
     raw.flush()
 
 
-def say_state(mill: Session, job: Job) -> None:
-    """Print what the job does or waits for. `end_with` prints its end."""
-    if job.state.is_finished:
-        return
-    reason = f": {job.reasons[-1]}" if job.reasons else ""
-    mill.out.note(f"{job.written} ({job.id}) is {job.state.value}{reason}")
+class StateNotes:
+    """Prints what jobs do or wait for, each reason once. `end_with` prints their end."""
+
+    def __init__(self, mill: Session) -> None:
+        self._mill = mill
+        self._said: dict[str, str] = {}
+
+    def __call__(self, job: Job) -> None:
+        if job.state.is_finished:
+            return
+        reason = job.reasons[-1] if job.reasons else ""
+        ending = f": {reason}" if reason and reason != self._said.get(job.id) else "."
+        self._said[job.id] = reason
+        self._mill.out.note(f"{job.written} ({job.id}) is {job.state.value}{ending}")
 
 
 def end_with(mill: Session, job: Job) -> None:

@@ -11,7 +11,7 @@ import typer
 
 from millpond.cli.bulk_result import Changed, changed_of
 from millpond.cli.command import command
-from millpond.cli.follow import say_end, say_state
+from millpond.cli.follow import StateNotes, say_end
 from millpond.cli.scores import show_scores
 from millpond.cli.session import Session
 from millpond.cli.values import CommitId, Seconds
@@ -218,9 +218,10 @@ def wait(
     found = [get_job(mill.api, mill.project, job) for job in jobs]
     deadline = None if timeout is None else time.monotonic() + parse_seconds(timeout)
     ended = []
+    say_state = StateNotes(mill)
     for job in found:
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
-        ended.append(wait_for_job(mill.api, job.project, job.id, timeout=left, changed=lambda j: say_state(mill, j)))
+        ended.append(wait_for_job(mill.api, job.project, job.id, timeout=left, changed=say_state))
     if mill.out.as_json and len(ended) == 1:
         mill.out.shape(ended[0], [])
     elif mill.out.as_json:

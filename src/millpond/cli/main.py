@@ -7,12 +7,13 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 
-from millpond import __version__
+from millpond import __version__, tracing
 from millpond.cli.command import common_parameters, sign
 from millpond.cli.lazy import Entry, LazyGroup
 from millpond.cli.report import report, use_color
@@ -50,11 +51,12 @@ ENTRIES = (
         "Manage connections to buckets and web servers that you import from.",
         _DATA,
     ),
+    Entry("mirror", "millpond.cli.mirror", "Mirror datasets and workspaces to buckets and other sites.", _DATA),
     Entry("source", "millpond.cli.source", "Manage scheduled imports into datasets.", _DATA),
     Entry(
         "move",
         "millpond.cli.move",
-        "Move the files that differ between a bucket and a mount or a commit, as a job.",
+        "Move the files that differ between a bucket and a workspace, a mount or a commit, as a job.",
         _DATA,
         verb=True,
     ),
@@ -75,6 +77,14 @@ ENTRIES = (
     Entry("bash", "millpond.cli.streams", "Open a shell in a running job.", _WORK, verb=True),
     Entry("exec", "millpond.cli.streams", "Run a command next to a running job.", _WORK, verb=True),
     Entry("port-forward", "millpond.cli.streams", "Forward a local port to a running job.", _WORK, verb=True),
+    Entry(
+        "ssh-config",
+        "millpond.cli.ssh",
+        "Print entries for ~/.ssh/config to reach workspaces and jobs.",
+        _WORK,
+        verb=True,
+    ),
+    Entry("ssh-proxy", "millpond.cli.ssh", "Connect ssh to a job, as its ProxyCommand.", _WORK, verb=True),
     Entry("stop", "millpond.cli.jobs", "Stop jobs and keep everything they made.", _WORK, verb=True),
     Entry("suspend", "millpond.cli.jobs", "Suspend jobs until they are resumed.", _WORK, verb=True),
     Entry("resume", "millpond.cli.jobs", "Resume suspended jobs.", _WORK, verb=True),
@@ -98,7 +108,19 @@ ENTRIES = (
     Entry("edge", "millpond.cli.edge", "Push versions of models to sites, and see which each serves.", _WORK),
     Entry("serve", "millpond.cli.serve", "Serve models from this machine.", _WORK, verb=True),
     Entry("perf", "millpond.cli.perf", "Measure model servers the MLPerf way.", _WORK),
-    Entry("workspace", "millpond.cli.workspace", "Manage workspaces: writable trees with snapshots and clones.", _WORK),
+    Entry(
+        "workspace",
+        "millpond.cli.workspace",
+        "Manage workspaces: writable trees with snapshots and clones.",
+        _WORK,
+        quick={
+            "create": "millpond.cli.workspace_create",
+            "clone": "millpond.cli.workspace_create",
+            "snapshot": "millpond.cli.workspace_snapshots",
+            "snapshots": "millpond.cli.workspace_snapshots",
+            "restore": "millpond.cli.workspace_snapshots",
+        },
+    ),
     Entry(
         "dataops", "millpond.cli.dataops", "Run a command of NetApp's DataOps Toolkit on workspaces.", _WORK, verb=True
     ),
@@ -122,8 +144,11 @@ ENTRIES = (
     Entry("project", "millpond.cli.project", "Manage projects and their members.", _PEOPLE),
     Entry("user", "millpond.cli.user", "Manage users and service accounts.", _PEOPLE),
     Entry("token", "millpond.cli.token", "Manage your API tokens.", _PEOPLE),
+    Entry("session", "millpond.cli.sessions", "List and end the sessions of browsers.", _PEOPLE),
+    Entry("auth", "millpond.cli.auth", "Set up single sign-on: providers, and what groups give.", _PEOPLE),
+    Entry("notification", "millpond.cli.notification", "Show your notifications, and choose where they go.", _PEOPLE),
     Entry("activity", "millpond.cli.activity", "Show recent activity.", _PEOPLE, verb=True),
-    Entry("audit", "millpond.cli.audit", "Show the audit log, newest first.", _PEOPLE, verb=True),
+    Entry("audit", "millpond.cli.audit", "Show, search and export the audit log.", _PEOPLE),
     Entry("server", "millpond.cli.server", "Manage the servers you have signed in to.", _PEOPLE),
     Entry("login", "millpond.cli.account", "Sign in to a server and make it the current one.", _PEOPLE, verb=True),
     Entry("logout", "millpond.cli.account", "Revoke your token and forget the server.", _PEOPLE, verb=True),
@@ -137,10 +162,24 @@ ENTRIES = (
         verb=True,
     ),
     Entry("lake", "millpond.cli.lake", "Maintain the lake: the object store that holds all commits.", _SERVER),
+    Entry("backup", "millpond.cli.backup", "Back up the server: create, list, verify, restore.", _SERVER),
     Entry("agent", "millpond.cli.agent", "Run an agent: it fills volumes and runs jobs at a site.", _SERVER, verb=True),
+    Entry("service", "millpond.cli.service", "Run a server or an agent as a service of systemd.", _SERVER),
+    Entry("mcp", "millpond.cli.mcp", "Serve Millpond's verbs as tools to a coding assistant.", _SERVER, verb=True),
+    Entry(
+        "support-bundle",
+        "millpond.cli.support_bundle",
+        "Save what support needs to see of the server, without secrets.",
+        _SERVER,
+        verb=True,
+    ),
     Entry("doctor", "millpond.cli.doctor", "Check this machine and the server, and suggest fixes.", _SERVER, verb=True),
+    Entry("docs", "millpond.cli.docs", "Open the documentation of the server.", _SERVER, verb=True),
     Entry("version", "millpond.cli.account", "Show the versions of client and server.", _SERVER, verb=True),
 )
+
+
+_NAMES = frozenset(entry.name for entry in ENTRIES)
 
 
 class MillGroup(LazyGroup):
@@ -199,10 +238,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         gc.freeze()
 
 
+@contextmanager
+def _traced(argv: Sequence[str]) -> Iterator[None]:
+    """The command as a span, where its environment says where to send traces. Servers and agents have their own."""
+    if argv[:1] in (["up"], ["agent"]) or not tracing.start(tracing.COMMAND):
+        yield
+        return
+    try:
+        # What is given to a command stays out: it may be anything.
+        name = " ".join(["mill", *(word for word in argv[:1] if word in _NAMES)])
+        with tracing.span(name, parent=tracing.inherited()):
+            yield
+    finally:
+        tracing.stop()
+
+
 def _run(argv: Sequence[str]) -> int:
     """Run one command, print any error, and return the exit code."""
     try:
-        result = app(args=argv, prog_name="mill", standalone_mode=False)
+        with _traced(argv):
+            result = app(args=argv, prog_name="mill", standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except MillError as error:

@@ -19,6 +19,8 @@ def report(error: MillError, *, as_json: bool, color: bool = False, stream: Text
     out.write(f"{_red('error:', color)} {printable(error.message)}\n")
     if error.hint:
         out.write(f"  hint: {printable(error.hint)}\n")
+    elif error.code != MillError.code:
+        out.write(f"  more: mill docs {error.code}\n")
 
 
 def error_document(error: MillError) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from millpond.cli.command import command
-from millpond.cli.follow import end_with, follow_job, say_state
+from millpond.cli.follow import StateNotes, end_with, follow_job
 from millpond.cli.jobs import show_job
 from millpond.cli.pairs import parse_pairs
 from millpond.cli.run_arguments import RunId
@@ -109,7 +109,7 @@ def _attend(mill: Session, made: Rerun, *, follow: bool, wait: bool) -> None:
     if follow:
         ended = follow_job(mill, job)
     else:
-        ended = wait_for_job(mill.api, job.project, job.id, changed=lambda one: say_state(mill, one))
+        ended = wait_for_job(mill.api, job.project, job.id, changed=StateNotes(mill))
     if mill.out.as_json:
         show_job(mill, ended)
     end_with(mill, ended)

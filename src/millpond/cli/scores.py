@@ -33,9 +33,14 @@ def _cells(place: PlaceScore) -> tuple[str, ...]:
         fill,
         _money(place.compute_cost),
         _money(place.egress_cost),
-        "unknown" if place.score is None else f"{place.score:.4g}",
+        "unknown" if place.score is None else _score(place.score),
         place.note or "",
     )
+
+
+def _score(score: float) -> str:
+    """What is worth less than half a second of waiting is 0: nobody compares places by it."""
+    return f"{score:.4g}" if abs(score) >= 1e-4 else "0"
 
 
 def _money(amount: float) -> str:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from millpond.cli.progress import Meter, tell
 from millpond.cli.session import Session
 from millpond.cli.working_copy import warn_skipped
-from millpond.client.code import MOST_BYTES, commit_code, measure_code, too_large
+from millpond.client.code import MOST_BYTES, commit_code, home_refused, is_nobodys_code, measure_code, too_large
 from millpond.client.environment import commit_environment
 from millpond.client.git import checked_out, read_state
 from millpond.client.task_file import Task
@@ -57,6 +57,8 @@ def _send_git(mill: Session, written: str) -> tuple[Commit, dict[str, str]]:
 def _send_code(mill: Session, *, yes: bool) -> tuple[Commit, dict[str, str]]:
     """Upload the working directory; return its commit and its Git revision as tags."""
     root = Path.cwd()
+    if is_nobodys_code(root) and not yes:
+        raise home_refused(root)
     size = measure_code(root)
     if size.bytes > MOST_BYTES and not yes:
         if not mill.may_ask:

@@ -14,7 +14,7 @@ from typer.core import TyperCommand
 
 from millpond.cli import runai_words as runai
 from millpond.cli.command import command
-from millpond.cli.follow import end_with, follow_job, say_state
+from millpond.cli.follow import StateNotes, end_with, follow_job
 from millpond.cli.jobs import show_job
 from millpond.cli.pairs import parse_pairs
 from millpond.cli.scores import show_scores
@@ -257,7 +257,9 @@ def submit(
     ] = False,
     follow: Annotated[bool, typer.Option("--follow", help="Print the log until the job ends.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the job ends.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Upload the working directory even if it is large.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Upload the working directory even if it is large or your home.")
+    ] = False,
     command_text: runai.Command = None,
     arguments: runai.Arguments = None,
     service_type: runai.ServiceType = None,
@@ -332,7 +334,7 @@ def submit(
     sending = Sending(requirements or task.requirements, git or task.git, code=task.code and not no_code, yes=yes)
     given |= send(mill, sending, task)
     request = task.request(**given)
-    with claimed(mill, new_claims):
+    with claimed(mill, new_claims, compute):
         job = submit_job(mill.api, mill.project, request)
     mill.out.note(f"Job {job.written} ({job.id}) submitted. See: mill logs -f {job.id}   mill why {job.id}")
     if request.spec.kind is JobKind.INTERACTIVE:
@@ -409,7 +411,7 @@ def _attend(mill: Session, job: Job, *, follow: bool, wait: bool) -> None:
         if follow:
             ended = follow_job(mill, job)
         else:
-            ended = wait_for_job(mill.api, job.project, job.id, changed=lambda j: say_state(mill, j))
+            ended = wait_for_job(mill.api, job.project, job.id, changed=StateNotes(mill))
     except KeyboardInterrupt:
         mill.out.note(f"\nThe job keeps running. Follow it: mill logs -f {job.id}   Stop it: mill stop {job.id}")
         raise

@@ -14,7 +14,7 @@ from millpond.client.files import write_atomically
 from millpond.client.http import Api
 from millpond.client.retrying_sender import until_complete
 from millpond.client.transfer import ApiUploader
-from millpond.errors import NotFound, TooLarge
+from millpond.errors import BadRequest, NotFound, TooLarge
 from millpond.lake.code_files import IGNORE_FILES, IGNORED
 from millpond.lake.push import PushOptions, push_directory
 from millpond.lake.scan import Found, Warn, scan
@@ -51,6 +51,18 @@ def too_large(root: Path, size: CodeSize) -> TooLarge:
             "Put data into a dataset (mill data init; --data) and list what is not code in "
             ".millignore. Or add --yes to send everything, or --no-code to send nothing."
         ),
+    )
+
+
+def is_nobodys_code(root: Path) -> bool:
+    """True for a home directory and for `/`: they hold keys and tokens, and everybody in the project reads code."""
+    return root.resolve() in (Path.home().resolve(), Path(root.anchor))
+
+
+def home_refused(root: Path) -> BadRequest:
+    return BadRequest(
+        f"{root} is not uploaded as the code of a job: it may hold keys and tokens.",
+        hint="Change to the folder of your code. Or add --no-code to send nothing, or --yes to send all of it.",
     )
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import platform
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol, Self, TypeVar
 from urllib.parse import quote, urlencode
+from uuid import uuid4
 
-from millpond import __version__
+from millpond import __version__, tracing
 from millpond.client.problems import problem_of
 from millpond.client.transport import Request, Response, Streamed, Transport, was_never_sent
 from millpond.errors import MillError
@@ -19,13 +21,16 @@ from millpond.wire.quick.base import Page
 
 API = "/api/v1"
 ANSWER_SECONDS = 60.0
-# How long a server that has answered before may be away: longer than a restart takes.
-PATIENCE_SECONDS = 60.0
+# How long a server that has answered before may be away: longer than a restart takes, and than a minute in which its
+# database is away.
+PATIENCE_SECONDS = 90.0
 # A request that is answered sooner, by whichever try, is no news to anybody.
 TOLD_AFTER_SECONDS = 1.0
 PAGE_LIMIT = 1000
 
 _IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE"})
+_KEYED = frozenset({"POST", "PATCH"})
+_KEY_HEADER, _KEYS_HEADER = "Idempotency-Key", "X-Mill-Request-Keys"
 # Statuses of a proxy in front of a server that is away, and of a busy server.
 _TRANSIENT = frozenset({429, 502, 503, 504})
 
@@ -76,6 +81,7 @@ class Api:
         self._timeout = timeout
         self._sleep = sleep
         self._answered = threading.Event()
+        self._takes_keys = threading.Event()
         self._transport = Transport(self.base_url, timeout)
         self._headers = {
             "User-Agent": f"millpond/{__version__} python/{platform.python_version()} {platform.system()}",
@@ -105,12 +111,17 @@ class Api:
     ) -> Response:
         """Send and return a successful response; raise the MillError the answer stands for otherwise.
 
-        `path` begins after `/api/v1`. A call that may be repeated without harm (`idempotent`; by default every method
-        but POST and PATCH) is repeated on transient errors, with growing pauses, for `patience` seconds once this
-        server has answered at all; a server that never answered is reported at once.
+        `path` begins after `/api/v1`. A call that may be repeated without harm is repeated on transient errors, with
+        growing pauses, for `patience` seconds once this server has answered at all; a server that never answered is
+        reported at once. Harmless (`idempotent`) are by default all methods but POST and PATCH, and those as well with
+        a server that takes an `Idempotency-Key`.
         """
-        request = self._build(method, path, body, params, headers, timeout)
         repeatable = method in _IDEMPOTENT if idempotent is None else idempotent
+        if not repeatable and method in _KEYED and self._takes_keys.is_set():
+            # A server that knows the key answers as it did, and does nothing twice.
+            headers = {**(headers or {}), _KEY_HEADER: str(uuid4())}
+            repeatable = True
+        request = self._build(method, path, body, params, headers, timeout)
         return self._patiently(lambda: self._once(request), repeatable=repeatable)
 
     def get(self, path: str, shape: type[Shape], /, **params: Any) -> Shape:
@@ -193,7 +204,10 @@ class Api:
         headers: Mapping[str, str] | None,
         timeout: float | None,
     ) -> Request:
-        sent = self._headers | dict(headers or {})
+        # The same however often it is sent: the logs of proxies and servers name it.
+        sent = {"X-Request-Id": secrets.token_hex(8)} | self._headers | dict(headers or {})
+        if trace := tracing.traceparent():
+            sent.setdefault(tracing.HEADER, trace)
         if self.token:
             sent["Authorization"] = f"Bearer {self.token}"
         content: bytes | None = None
@@ -212,6 +226,8 @@ class Api:
         response = self._transport.exchange(request)
         if response.status not in _TRANSIENT:
             self._answered.set()
+        if _KEYS_HEADER in response.headers:
+            self._takes_keys.set()
         if response.is_success:
             return response
         raise problem_of(response)

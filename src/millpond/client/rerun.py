@@ -18,6 +18,7 @@ from millpond.client.paths import run_path
 from millpond.client.runs import find_run, get_run
 from millpond.client.submitting import Submitted
 from millpond.errors import BadRequest
+from millpond.model.quantity import format_count
 from millpond.model.rerun import PartState
 from millpond.wire.rerun import GitCode, Rerun, RerunAsked, RerunPart
 
@@ -39,17 +40,24 @@ def plan_rerun(
 ) -> Rerun:  # fmt: skip
     """What making the run (an id) again comes to; nothing is submitted, and what is replaced is not sent."""
     found = _ask(api, project, run, asked.model_copy(update={"dry_run": True}))
-    return _as_replaced(found, replacing) if replacing else found
+    if not replacing:
+        return found
+    packages = len(_wanted(api, project, run, found, replacing)) if replacing.packages else 0
+    return _as_replaced(found, replacing, packages)
 
 
-def _as_replaced(found: Rerun, replacing: Replacing) -> Rerun:
-    """The plan as it would be with the code and requirements sent: what they replace may be gone."""
+def _as_replaced(found: Rerun, replacing: Replacing, packages: int) -> Rerun:
+    """The plan as it would be with code, requirements or recorded packages sent: what they replace may be gone."""
     told = {
         **({"code": f"The code in {replacing.code.resolve()}."} if replacing.code else {}),
         **({"environment": f"The requirements in {replacing.requirements}."} if replacing.requirements else {}),
     }
     kept = [part for part in found.parts if part.part not in told]
     sent = [RerunPart(part=name, state=PartState.CHANGED, text=text) for name, text in told.items()]
+    if packages:
+        text = f"Built from {format_count(packages, 'recorded package')}."
+        kept = [part for part in kept if part.part != "environment"]
+        sent.append(RerunPart(part="environment", state=PartState.SAME, text=text))
     return found.model_copy(
         update={
             "parts": [*sent, *kept],

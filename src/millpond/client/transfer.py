@@ -13,7 +13,7 @@ from urllib.parse import urljoin
 
 from millpond.blobs.store import CRC32_HEADER, Buffer
 from millpond.client.external_reader import URL_SECONDS, URLS_AT_ONCE, Outside
-from millpond.client.http import Api, segment
+from millpond.client.http import Api, Body, segment
 from millpond.client.lake_stores import LakeStores
 from millpond.client.paths import commit_path
 from millpond.errors import BadFormat, BadRequest, Corrupt, Forbidden, NotFound, StoreUnavailable
@@ -32,6 +32,7 @@ from millpond.wire.quick.data import (
     PacksWritten,
     PackWritten,
     PageSlotsRequest,
+    SizedPackSlotsRequest,
     Slots,
     StoreUrls,
     Upload,
@@ -89,11 +90,13 @@ class ApiUploader:
             answers.extend(byte != 0 for byte in response.content)
         return answers
 
-    def pack_slots(self, count: int, crc32: Sequence[str] = ()) -> list[Slot]:
+    def pack_slots(self, count: int, crc32: Sequence[str] = (), sizes: Sequence[int] = ()) -> list[Slot]:
         """Where the store checks nothing but MD5, slots are asked for a few ahead of need."""
         path = f"{self._path}/packs"
         if crc32 and self._checks_crc32:
-            request = PackSlotsRequest(count=count, crc32=list(crc32))
+            request: Body = PackSlotsRequest(count=count, crc32=list(crc32))
+            if sizes and self._made().takes_sizes:
+                request = SizedPackSlotsRequest(count=count, crc32=list(crc32), sizes=list(sizes))
             slots = _taken(self._api.send("POST", path, Slots, request, idempotent=True))
             self._checks_crc32 = all(CRC32_HEADER in slot.headers for slot in slots)
             return slots

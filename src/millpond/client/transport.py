@@ -18,6 +18,7 @@ from millpond.errors import MillError, ServerUnreachable
 from millpond.model.address import is_local_host
 from millpond.pools import new_pool, words_of
 from millpond.proxy import proxy_for
+from millpond.trust import CA_FILE
 
 CONNECT_SECONDS = 5.0
 CONNECTIONS = 32
@@ -134,6 +135,12 @@ class Transport:
         reason = "does not answer in time" if is_late else "cannot be reached"
         local = is_local_host(urlsplit(self._base_url).hostname or "")
         proxy = proxy_for(self._base_url)
+        if isinstance(error, exceptions.SSLError) and "CERTIFICATE_VERIFY_FAILED" in str(error):
+            return ServerUnreachable(
+                f"The certificate of {self._base_url} is not trusted: {words_of(error)}",
+                hint=f"Name a file with its authority's certificate: export {CA_FILE}=FILE",
+                server=self._base_url,
+            )
         proxied = f", the proxy {urlsplit(proxy).hostname}" if proxy else ""
         return ServerUnreachable(
             f"The server {self._base_url} {reason}: {words_of(error)}",

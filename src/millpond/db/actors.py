@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from millpond.db import projects
 from millpond.db.tables import agent, cached, compute, job, placement, project, volume
 from millpond.model.job_spec import JobSpec
-from millpond.model.people import Actor, ActorKind, Role, User
+from millpond.model.people import Actor, ActorKind, Role, TokenScope, User
+
+# Made once: they are asked with every request of an agent.
+_AGENT = (
+    select(agent.c.compute_id, compute.c.name, compute.c.site_id)
+    .join(compute, compute.c.id == agent.c.compute_id)
+    .where(agent.c.id == bindparam("wanted"), compute.c.detached_at.is_(None))
+)
+_CACHED_AT = (
+    select(cached.c.project_id)
+    .distinct()
+    .join(volume, volume.c.id == cached.c.volume_id)
+    .where(volume.c.site_id == bindparam("site"))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,25 +32,23 @@ class PlacementActor:
     is_current: bool
 
 
-def of_user(tx: Connection, value: User) -> Actor:
+def of_user(tx: Connection, value: User, scopes: frozenset[TokenScope] | None = None) -> Actor:
     return Actor(
         kind=ActorKind.USER,
         name=value.name,
         user_id=value.id,
         is_admin=value.is_admin,
         roles=projects.roles_of(tx, value.id),
+        scopes=scopes,
     )
 
 
 def of_agent(tx: Connection, agent_id: str) -> Actor | None:
     """An agent views the projects whose commits its site's volumes hold or are told to hold; services narrow that."""
-    query = select(agent.c.compute_id, compute.c.name, compute.c.site_id)
-    query = query.join(compute, compute.c.id == agent.c.compute_id)
-    row = tx.execute(query.where(agent.c.id == agent_id, compute.c.detached_at.is_(None))).first()
+    row = tx.execute(_AGENT, {"wanted": agent_id}).first()
     if row is None:
         return None
-    projects_of = select(cached.c.project_id).distinct().join(volume, volume.c.id == cached.c.volume_id)
-    held = tx.scalars(projects_of.where(volume.c.site_id == row.site_id))
+    held = tx.scalars(_CACHED_AT, {"site": row.site_id})
     return Actor(
         kind=ActorKind.AGENT,
         name=f"agent {row.name}",

@@ -19,6 +19,7 @@ _AGENTS = (
     .where(compute.c.detached_at.is_(None))
 )
 _BY_ID = _AGENTS.where(agent.c.id == bindparam("wanted"))
+_SEEN = agent.update().where(agent.c.id == bindparam("wanted"))
 
 
 def insert(tx: Connection, value: Agent) -> None:
@@ -59,9 +60,18 @@ def peers(tx: Connection, *, since: datetime) -> Mapping[str, Agent]:
     return {row.id: _agent(row) for row in tx.execute(query)}
 
 
-def seen(tx: Connection, agent_id: str, *, version: str, instance: str, peer: str | None, now: datetime) -> None:
-    values = {"version": version, "instance": instance, "peer": peer, "seen_at": now}
-    tx.execute(agent.update().where(agent.c.id == agent_id).values(**values))
+def seen(
+    tx: Connection,
+    agent_id: str,
+    *,
+    version: str,
+    instance: str,
+    peer: str | None,
+    now: datetime,
+    heard_by: str | None = None,
+) -> None:
+    values = {"version": version, "instance": instance, "peer": peer, "heard_by": heard_by, "seen_at": now}
+    tx.execute(_SEEN, {**values, "wanted": agent_id})
 
 
 def still_there(tx: Connection, agent_id: str, *, instance: str, now: datetime) -> bool:
@@ -98,4 +108,5 @@ def _agent(row: Row[Any]) -> Agent:
         instance=row.instance,
         revoked_at=row.revoked_at,
         peer=row.peer,
+        heard_by=row.heard_by,
     )

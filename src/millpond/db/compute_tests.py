@@ -6,10 +6,21 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, bindparam, select
 
 from millpond.db.tables import compute_test
 from millpond.model.compute import ComputeTest
+
+# Made once: it is asked with every exchange of an agent.
+_OPEN = (
+    select(compute_test.c.id)
+    .where(
+        compute_test.c.compute_id == bindparam("compute"),
+        compute_test.c.ended_at.is_(None),
+        compute_test.c.created_at >= bindparam("since"),
+    )
+    .order_by(compute_test.c.created_at, compute_test.c.id)
+)
 
 
 def insert(tx: Connection, value: ComputeTest) -> None:
@@ -29,10 +40,7 @@ def get(tx: Connection, compute_id: str, test_id: str) -> ComputeTest | None:
 
 def open_of_compute(tx: Connection, compute_id: str, since: datetime) -> Sequence[str]:
     """Ids of the tests that were asked for since then and have not been answered, oldest first."""
-    query = select(compute_test.c.id).where(
-        compute_test.c.compute_id == compute_id, compute_test.c.ended_at.is_(None), compute_test.c.created_at >= since
-    )
-    return tx.scalars(query.order_by(compute_test.c.created_at, compute_test.c.id)).all()
+    return tx.scalars(_OPEN, {"compute": compute_id, "since": since}).all()
 
 
 def end(tx: Connection, test_id: str, checks: Sequence[Mapping[str, Any]], now: datetime) -> None:

@@ -75,9 +75,10 @@ def page(tx: Connection, *, limit: int, after: str = "") -> Sequence[Compute]:
     return [_compute(row) for row in tx.execute(query)]
 
 
-def all_computes(tx: Connection) -> Sequence[Compute]:
-    """By name."""
-    return [_compute(row) for row in tx.execute(_BY_NAME)]
+def all_computes(tx: Connection, compute_ids: Collection[str] | None = None) -> Sequence[Compute]:
+    """By name; those of these ids, None meaning all."""
+    query = _BY_NAME if compute_ids is None else _BY_NAME.where(compute.c.id.in_(sorted(compute_ids)))
+    return [_compute(row) for row in tx.execute(query)]
 
 
 def names(tx: Connection, compute_ids: Collection[str]) -> Mapping[str, str]:

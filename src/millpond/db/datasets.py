@@ -71,6 +71,12 @@ def insert(tx: Connection, value: Dataset, *, next_record: int = 0, deleted_at: 
     )
 
 
+def settings_of(tx: Connection, dataset_id: str) -> tuple[Mapping[str, Any] | None, int | None]:
+    """Its rule of retention, and after how many seconds unused its cached commits go."""
+    row = tx.execute(select(dataset.c.retention, dataset.c.cache_idle_seconds).where(dataset.c.id == dataset_id)).one()
+    return row.retention, row.cache_idle_seconds
+
+
 def change(tx: Connection, dataset_id: str, **values: Any) -> None:
     tx.execute(dataset.update().where(dataset.c.id == dataset_id).values(**values))
 

@@ -6,14 +6,16 @@ without anything in between, which costs more than the database does for a row. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from types import TracebackType
 from typing import Any, NoReturn
 
-from sqlalchemy import Connection, Dialect, Engine
+from sqlalchemy import Connection, Dialect
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError
+
+from millpond.db.engine import Database
 
 # A row that was asked for, or None; to be called before the transaction ends.
 Answer = Callable[[], tuple[Any, ...] | None]
@@ -75,13 +77,16 @@ class DirectTx:
 class DirectConnection:
     """One connection of the engine, for a thread that writes all the time. Close it once a transaction has failed."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._dialect = engine.dialect
-        self._connection = engine.raw_connection()
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._dialect = db.engine.dialect
+        self._connection = db.engine.raw_connection()
         self._say_begin_ourselves(True)
 
-    def write(self) -> DirectTx:
-        return DirectTx(self._dialect, self._connection.driver_connection)
+    @contextmanager
+    def write(self) -> Iterator[DirectTx]:
+        with self._db.in_turn(), DirectTx(self._dialect, self._connection.driver_connection) as tx:
+            yield tx
 
     def close(self) -> None:
         self._say_begin_ourselves(False)

@@ -94,13 +94,16 @@ def of_commit(tx: Connection, commit_id: str, *, among: Collection[str] | None) 
 
 def note_refusal(
     tx: Connection, *, volume_id: str, commit_id: str, project_id: str, by: str, reason: str, now: datetime
-) -> None:
-    """In place of an earlier refusal of the same commit there. Of several at one moment, one stays."""
+) -> bool:
+    """In place of an earlier refusal of the same commit there; True if there was none. Of several at one moment, one
+    stays."""
     said = {"by": by, "reason": reason, "at": now}
     mine = and_(refusal.c.volume_id == volume_id, refusal.c.commit_id == commit_id)
-    if tx.execute(refusal.update().where(mine).values(**said)).rowcount == 0:
-        row = {"volume_id": volume_id, "commit_id": commit_id, "project_id": project_id, **said}
-        insert_missing(tx, refusal, [row])
+    if tx.execute(refusal.update().where(mine).values(**said)).rowcount:
+        return False
+    row = {"volume_id": volume_id, "commit_id": commit_id, "project_id": project_id, **said}
+    insert_missing(tx, refusal, [row])
+    return True
 
 
 def forget_refusal(tx: Connection, volume_id: str, commit_id: str) -> None:

@@ -32,7 +32,7 @@ _HOLDER = _JOBS.where(*_NAMED, _LIVING)
 _NEWEST = select(func.max(job.c.number)).where(*_NAMED)
 _QUEUED = _JOBS.where(job.c.state == JobState.QUEUED.value).order_by(job.c.priority.desc(), job.c.queued_at, job.c.id)
 _UNFILLED = _JOBS.where(_PLACED, job.c.filled_at.is_(None), job.c.started_at.is_(None)).order_by(job.c.id)
-_BEGUN = _JOBS.where(_PLACED, job.c.started_at.is_not(None)).order_by(job.c.id)
+_LIMITED = _JOBS.where(_PLACED, job.c.started_at.is_not(None), job.c.timeout_seconds > 0).order_by(job.c.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ def unfilled(tx: Connection) -> Sequence[Job]:
 
 def with_time_limit(tx: Connection) -> Sequence[Job]:
     """Everything that has begun, not ended, and may not run for ever."""
-    return [found for row in tx.execute(_BEGUN) if (found := _job(row)).spec.timeout_seconds]
+    return [_job(row) for row in tx.execute(_LIMITED)]
 
 
 def by_ids(tx: Connection, job_ids: Collection[str]) -> Mapping[str, Job]:

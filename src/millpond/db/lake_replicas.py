@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, bindparam, exists, func, or_, select
 
 from millpond.db.tables import commit, pack, page_pack, site
 from millpond.db.tables import lake_replica as replica
@@ -14,6 +14,13 @@ from millpond.db.tables import lake_replica_commit as replica_commit
 from millpond.db.tables import lake_replica_pack as replica_pack
 from millpond.db.tables import lake_replica_site as replica_site
 from millpond.model.lake_replica import LakeReplica, LakeReplicaLag
+
+# Made once: it is asked with every exchange of an agent.
+_OF_SITE = (
+    select(replica)
+    .where(exists().where(replica_site.c.replica_id == replica.c.id, replica_site.c.site_id == bindparam("site")))
+    .order_by(replica.c.name)
+)
 
 
 def insert(tx: Connection, value: LakeReplica) -> None:
@@ -75,8 +82,7 @@ def holding(tx: Connection, commit_id: str) -> Sequence[LakeReplica]:
 
 def of_site(tx: Connection, site_id: str) -> Sequence[LakeReplica]:
     """Those that a site reads from, by name."""
-    read = exists().where(replica_site.c.replica_id == replica.c.id, replica_site.c.site_id == site_id)
-    return _values(tx, select(replica).where(read).order_by(replica.c.name))
+    return _values(tx, _OF_SITE, {"site": site_id})
 
 
 def lag(tx: Connection, replica_id: str) -> LakeReplicaLag:
@@ -98,8 +104,10 @@ def lacks_commit(replica_id: str) -> ColumnElement[bool]:
     return ~exists().where(and_(replica_commit.c.commit_id == commit.c.id, replica_commit.c.replica_id == replica_id))
 
 
-def _values(tx: Connection, query: Select[Any]) -> list[LakeReplica]:
-    rows = tx.execute(query).all()
+def _values(tx: Connection, query: Select[Any], values: Mapping[str, str] | None = None) -> list[LakeReplica]:
+    rows = tx.execute(query, values or {}).all()
+    if not rows:
+        return []
     sites: dict[str, list[str]] = {}
     for one in tx.execute(select(replica_site).where(replica_site.c.replica_id.in_([row.id for row in rows]))):
         sites.setdefault(one.replica_id, []).append(one.site_id)

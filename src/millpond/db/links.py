@@ -7,14 +7,23 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, or_, select
 
 from millpond.db.insert import insert_missing
 from millpond.db.tables import bandwidth, fill_rate, link
 from millpond.model.documents import from_document, to_document
 from millpond.model.fill_source import SourceKey, SourceKind
 from millpond.model.rate_limit import RateLimit
-from millpond.model.topology import Bandwidth, FillRate, Link, ordered
+from millpond.model.topology import LAKE, Bandwidth, FillRate, Link, ordered
+
+# Made once: they are asked with every exchange of an agent.
+_ALL = select(link).order_by(link.c.a_id, link.c.b_id)
+_HERE: Any = bindparam("site")
+_AWAY = (
+    select(link.c.a_id)
+    .where((link.c.a_id == _HERE) & (link.c.b_id != LAKE) | (link.c.b_id == _HERE) & (link.c.a_id != LAKE))
+    .limit(1)
+)
 
 
 def put(tx: Connection, value: Link) -> None:
@@ -55,7 +64,12 @@ def find(tx: Connection, a_id: str, b_id: str) -> Link | None:
 
 def all_links(tx: Connection) -> Mapping[tuple[str, str], Link]:
     """By their ends, as `ordered` gives them."""
-    return {(row.a_id, row.b_id): _link(row) for row in tx.execute(select(link).order_by(link.c.a_id, link.c.b_id))}
+    return {(row.a_id, row.b_id): _link(row) for row in tx.execute(_ALL)}
+
+
+def leads_away(tx: Connection, site_id: str) -> bool:
+    """True if a link leads from this site to another one."""
+    return tx.execute(_AWAY, {"site": site_id}).first() is not None
 
 
 def bandwidths(tx: Connection, volume_id: str | None = None) -> Sequence[Bandwidth]:

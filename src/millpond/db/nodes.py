@@ -6,10 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, select
+from sqlalchemy import Connection, Row, Select, bindparam, select
 
 from millpond.db.tables import agent, node
 from millpond.model.compute import Node
+from millpond.model.job_spec import Resources
 
 _NODES = (
     select(node, agent.c.seen_at)
@@ -17,11 +18,26 @@ _NODES = (
     .order_by(node.c.compute_id, node.c.name)
 )
 _PRESENT = _NODES.where(node.c.left_at.is_(None))
+# Made once: agents are held against them with every exchange.
+_OF_COMPUTES = {
+    query: query.where(node.c.compute_id.in_(bindparam("computes", expanding=True))) for query in (_NODES, _PRESENT)
+}
 
 
 def present(tx: Connection, compute_ids: Collection[str] | None = None) -> Sequence[Node]:
     """Those that have not left, by compute and name; of these computes, None meaning all."""
     return _read(tx, _PRESENT, compute_ids)
+
+
+def large_enough(tx: Connection, resources: Resources, *, limit: int) -> Collection[str]:
+    """The ids of computes of some nodes that could hold this when they are empty."""
+    query = select(node.c.compute_id).where(
+        node.c.left_at.is_(None),
+        node.c.cpus >= resources.cpu,
+        node.c.memory_bytes >= resources.memory_bytes,
+        node.c.gpus * 100 >= resources.gpu_hundredths,
+    )
+    return set(tx.scalars(query.limit(limit)))
 
 
 def all_of(tx: Connection, compute_ids: Collection[str]) -> Sequence[Node]:
@@ -57,8 +73,9 @@ def leave(tx: Connection, compute_id: str, now: datetime) -> None:
 
 
 def _read(tx: Connection, query: Select[Any], compute_ids: Collection[str] | None) -> Sequence[Node]:
-    chosen = query if compute_ids is None else query.where(node.c.compute_id.in_(sorted(compute_ids)))
-    return [_node(row) for row in tx.execute(chosen)]
+    if compute_ids is None:
+        return [_node(row) for row in tx.execute(query)]
+    return [_node(row) for row in tx.execute(_OF_COMPUTES[query], {"computes": sorted(compute_ids)})]
 
 
 def _key(compute_id: str, names: Sequence[str]) -> Any:

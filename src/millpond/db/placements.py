@@ -27,15 +27,31 @@ _RENEWALS = select(
 _HELD = (
     select(
         placement.c.id, placement.c.compute_id, placement.c.node, placement.c.gpu_indices, placement.c.places,
-        job.c.spec,
+        placement.c.job_id, job.c.class_key,
     )
     .join(job, job.c.id == placement.c.job_id)
     .where(_LIVING)
     .order_by(placement.c.created_at, placement.c.id)
 )  # fmt: skip
+_NOT_BEGUN = placement.c.state.not_in([state.value for state in PlacementState if state.has_begun])
+_SPECS = select(job.c.class_key, job.c.spec).where(job.c.id.in_(bindparam("jobs", expanding=True)))
+_RENEW = placement.update().where(
+    placement.c.agent_id == bindparam("agent"),
+    _LIVING,
+    _NOT_BEGUN | placement.c.id.in_(bindparam("told", expanding=True)),
+)
 _CHANGE = placement.update().where(placement.c.id == bindparam("changed"))
 _ADVANCE = _CHANGE.where(placement.c.state.in_(bindparam("before", expanding=True)))
 _FIRST_START = _CHANGE.where(placement.c.started_at.is_(None))
+_LEASED = (
+    select(
+        lease.c.job_id, cached.c.commit_id, cached.c.volume_id, cached.c.project_id, cached.c.state,
+        cached.c.dataset_id, dataset.c.name,
+    )
+    .join(cached, cached.c.id == lease.c.cached_id)
+    .join(dataset, dataset.c.id == cached.c.dataset_id)
+    .where(lease.c.job_id.in_(bindparam("jobs", expanding=True)))
+)  # fmt: skip
 _END = placement.update().where(placement.c.id.in_(bindparam("ended", expanding=True)), _LIVING)
 
 
@@ -141,15 +157,14 @@ def living(tx: Connection) -> Sequence[Placement]:
 
 def held(tx: Connection) -> Sequence[HeldRow]:
     """Everything that is promised to placements that have not ended; of a distributed job, a row for each process."""
+    rows = tx.execute(_HELD).all()
+    # One specification of each class: hundreds of jobs ask for the same.
+    chosen = {row.class_key: row.job_id for row in rows}
+    specs = tx.execute(_SPECS, {"jobs": sorted(chosen.values())}) if chosen else ()
+    resources = {row.class_key: JobSpec.from_document(row.spec).resources for row in specs}
     return [
-        HeldRow(
-            row.compute_id,
-            place.node,
-            JobSpec.from_document(row.spec).resources,
-            place.gpu_indices,
-            row.id,
-        )
-        for row in tx.execute(_HELD)
+        HeldRow(row.compute_id, place.node, resources[row.class_key], place.gpu_indices, row.id)
+        for row in rows
         for place in _places(row.places) or (RankPlace(row.node, tuple(row.gpu_indices)),)
     ]
 
@@ -186,17 +201,10 @@ def recent_starts(
 
 def leased(tx: Connection, job_ids: Collection[str]) -> Mapping[str, Mapping[str, LeasedCommit]]:
     """What each of these jobs holds on volumes, by job id and commit id."""
-    query = (
-        select(
-            lease.c.job_id, cached.c.commit_id, cached.c.volume_id, cached.c.project_id, cached.c.state,
-            cached.c.dataset_id, dataset.c.name,
-        )
-        .join(cached, cached.c.id == lease.c.cached_id)
-        .join(dataset, dataset.c.id == cached.c.dataset_id)
-        .where(lease.c.job_id.in_(sorted(job_ids)))
-    )  # fmt: skip
     found: dict[str, dict[str, LeasedCommit]] = defaultdict(dict)
-    for row in tx.execute(query):
+    if not job_ids:
+        return found
+    for row in tx.execute(_LEASED, {"jobs": sorted(job_ids)}):
         found[row.job_id][row.commit_id] = LeasedCommit(
             row.commit_id, row.volume_id, row.project_id, row.dataset_id, row.name, CachedState(row.state)
         )
@@ -215,9 +223,7 @@ def renew(tx: Connection, agent_id: str, told: Collection[str], now: datetime) -
 
     `told` are those that it knows. Of the others those are not renewed that have begun: it has lost them.
     """
-    begun = [state.value for state in PlacementState if state.has_begun]
-    is_known = placement.c.state.not_in(begun) | placement.c.id.in_(sorted(told))
-    tx.execute(placement.update().where(placement.c.agent_id == agent_id, _LIVING, is_known).values(renewed_at=now))
+    tx.execute(_RENEW, {"agent": agent_id, "told": sorted(told), "renewed_at": now})
 
 
 def advance(tx: Connection, placement_id: str, state: PlacementState) -> bool:

@@ -73,6 +73,7 @@ def _finding(_insert: Any) -> Any:
     is_active = and_(
         or_(token.c.expires_at.is_(None), token.c.expires_at > bindparam("now", type_=token.c.expires_at.type)),
         token.c.revoked_at.is_(None),
+        token.c.scopes.is_(None),
         token.c.last_used_at > bindparam("used", type_=token.c.last_used_at.type),
     )
     roles = or_(*(member.c.role == role.value for role in Role if role.includes(Role.MEMBER)))

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, func, select
+from sqlalchemy import Connection, Row, Select, bindparam, func, select
 
 from millpond.db.tables import account, dataset, job, member, project, run, user, workspace
 from millpond.model.names import SYSTEM_DATASETS
 from millpond.model.people import Member, Project, Role
 from millpond.model.project_shares import ProjectShares
+
+# Made once: they are asked with nearly every request.
+_BY_NAME = select(project).where(project.c.name == bindparam("wanted"))
+_ROLES = select(member.c.project_id, member.c.role).where(member.c.user_id == bindparam("wanted"))
 
 
 def insert(tx: Connection, value: Project) -> None:
@@ -43,7 +47,7 @@ def get(tx: Connection, project_id: str) -> Project | None:
 
 
 def find(tx: Connection, name: str) -> Project | None:
-    row = tx.execute(select(project).where(project.c.name == name)).first()
+    row = tx.execute(_BY_NAME, {"wanted": name}).first()
     return _project(row) if row else None
 
 
@@ -113,7 +117,7 @@ def contents(tx: Connection, project_id: str, *, limit: int = 5) -> Sequence[str
 
 def roles_of(tx: Connection, user_id: str) -> Mapping[str, Role]:
     """Project ids and the role this user has there."""
-    rows = tx.execute(select(member.c.project_id, member.c.role).where(member.c.user_id == user_id))
+    rows = tx.execute(_ROLES, {"wanted": user_id})
     return {row.project_id: Role(row.role) for row in rows}
 
 

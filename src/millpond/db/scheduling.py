@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, case, func, select
+from sqlalchemy import Connection, bindparam, case, exists, func, or_, select
 
 from millpond.db.tables import job, nomination, placement, project, reservation, server
 from millpond.decide.scheduling.snapshot import Reservation
@@ -18,7 +18,8 @@ from millpond.model.job import JobState, RankPlace
 from millpond.model.job_spec import JobSpec
 
 _QUEUED = job.c.state == JobState.QUEUED.value
-_ENDED = [state.value for state in JobState if state.is_finished]
+# Listed, so that the index on states finds them: jobs that have ended are nearly all there are.
+_UNENDED = [state.value for state in JobState if not state.is_finished]
 _PLANNED = (job.c.id, project.c.name.label("project"), job.c.project_id, job.c.class_key, job.c.priority,
             job.c.queued_at, job.c.timeout_seconds, job.c.preemptible)  # fmt: skip
 # Most were never preempted: reading an empty list for each of ten thousand jobs takes as long as all else.
@@ -55,10 +56,13 @@ _NOMINATED = (
 )  # fmt: skip
 _ONE_OF_EACH = (
     select(func.min(job.c.id))
-    .where(job.c.class_key.in_(bindparam("classes", expanding=True)), job.c.state.not_in(_ENDED))
+    .where(job.c.class_key.in_(bindparam("classes", expanding=True)), job.c.state.in_(_UNENDED))
     .group_by(job.c.class_key)
 )
 _SPECS = select(job.c.class_key, job.c.spec).where(job.c.id.in_(_ONE_OF_EACH))
+_HAS_WORK = select(
+    or_(exists().where(_QUEUED), exists(select(nomination.c.job_id)), exists(select(reservation.c.job_id)))
+)
 _NOTE_RULE = job.update().where(job.c.id == bindparam("waiting"), _QUEUED)
 
 
@@ -77,6 +81,11 @@ class Nomination:
 def waiting(tx: Connection) -> Sequence[Any]:
     """Every queued job: a row with what a plan looks at."""
     return tx.execute(_WAITING).all()
+
+
+def has_work(tx: Connection) -> bool:
+    """True if a job is queued, or a plan has left behind what the next one may have to take away."""
+    return bool(tx.scalar(_HAS_WORK))
 
 
 def running(tx: Connection, compute_ids: Collection[str] | None = None) -> Sequence[Any]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, Row, bindparam, func, select
 
 from millpond.db.tables import compute, site, volume
 from millpond.model.documents import from_document, to_document
@@ -19,6 +19,11 @@ class SiteCounts:
     site: Site
     computes: int
     volumes: int
+
+
+# Made once: they are asked with every exchange of an agent.
+_BY_ID = select(site).where(site.c.id == bindparam("wanted"))
+_LIMITS = select(site.c.id, site.c.rate_limit).where(site.c.rate_limit.is_not(None))
 
 
 def insert(tx: Connection, value: Site) -> None:
@@ -48,7 +53,7 @@ def change(tx: Connection, site_id: str, **values: Any) -> None:
 
 
 def get(tx: Connection, site_id: str) -> Site | None:
-    row = tx.execute(select(site).where(site.c.id == site_id)).first()
+    row = tx.execute(_BY_ID, {"wanted": site_id}).first()
     return _site(row) if row else None
 
 
@@ -68,8 +73,7 @@ def placement_seconds(tx: Connection, site_id: str) -> int | None:
 
 def limits(tx: Connection) -> Mapping[str, RateLimit]:
     """By the ids of sites, of those that have one."""
-    query = select(site.c.id, site.c.rate_limit).where(site.c.rate_limit.is_not(None))
-    return {row.id: from_document(RateLimit, row.rate_limit) for row in tx.execute(query)}
+    return {row.id: from_document(RateLimit, row.rate_limit) for row in tx.execute(_LIMITS)}
 
 
 def serve_on(tx: Connection, site_id: str, serving: Serving | None) -> None:

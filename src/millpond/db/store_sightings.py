@@ -7,11 +7,13 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, bindparam, select
 
 from millpond.db.insert import insert_missing
 from millpond.db.tables import agent, compute, site, store_sight
 from millpond.model.lake_store import StoreSight
+
+_OF_AGENT = select(store_sight).where(store_sight.c.agent_id == bindparam("agent"))
 
 
 def put(tx: Connection, agent_id: str, found: Collection[StoreSight]) -> None:
@@ -25,7 +27,7 @@ def put(tx: Connection, agent_id: str, found: Collection[StoreSight]) -> None:
 
 
 def of_agent(tx: Connection, agent_id: str) -> Sequence[StoreSight]:
-    return [_sight(row) for row in tx.execute(select(store_sight).where(store_sight.c.agent_id == agent_id))]
+    return [_sight(row) for row in tx.execute(_OF_AGENT, {"agent": agent_id})]
 
 
 def of_site(tx: Connection, site_id: str, *, since: datetime) -> Sequence[StoreSight]:

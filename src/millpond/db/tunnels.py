@@ -22,9 +22,17 @@ def delete_expired(tx: Connection, now: datetime) -> None:
     tx.execute(tunnel.delete().where(tunnel.c.expires_at <= now))
 
 
-def of_agent(tx: Connection, agent_id: str, *, besides: str, now: datetime) -> Sequence[tuple[str, dict[str, Any]]]:
-    """Where each is waited for, and what is wanted; none that the server `besides` waits for itself."""
-    query = select(tunnel.c.server, tunnel.c.wanted).where(
+def of_agent(tx: Connection, agent_id: str, *, besides: str, now: datetime) -> Sequence[dict[str, Any]]:
+    """What is wanted of it; nothing that the server `besides` waits for itself."""
+    query = select(tunnel.c.wanted).where(
         tunnel.c.agent_id == agent_id, tunnel.c.server != besides, tunnel.c.expires_at > now
     )
-    return [(row.server, row.wanted) for row in tx.execute(query.order_by(tunnel.c.id))]
+    return tx.scalars(query.order_by(tunnel.c.id)).all()
+
+
+def server_of(tx: Connection, tunnel_id: str, *, agent_id: str, now: datetime) -> str | None:
+    """Where this agent is waited for."""
+    query = select(tunnel.c.server).where(
+        tunnel.c.id == tunnel_id, tunnel.c.agent_id == agent_id, tunnel.c.expires_at > now
+    )
+    return tx.scalar(query)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import zip_longest
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, or_, select
@@ -75,8 +76,10 @@ def holding(tx: Connection, project_id: str, digests: Sequence[bytes]) -> set[st
     return {upload_id for found in batched for upload_id in found}
 
 
-def promise_packs(tx: Connection, value: Upload, pack_ids: Sequence[str], *, now: datetime) -> None:
-    """Rows before URLs: an object that no row names cannot come into being."""
+def promise_packs(
+    tx: Connection, value: Upload, pack_ids: Sequence[str], *, sizes: Sequence[int] = (), now: datetime
+) -> None:
+    """Rows before URLs: an object that no row names cannot come into being. Their `sizes`, as far as they are known."""
     rows = [
         {
             "id": pack_id,
@@ -84,13 +87,19 @@ def promise_packs(tx: Connection, value: Upload, pack_ids: Sequence[str], *, now
             "upload_id": value.id,
             "owner": value.owner,
             "state": PackState.PROMISED.value,
-            "bytes": 0,
+            "bytes": size,
             "blobs": 0,
             "promised_at": now,
         }
-        for pack_id in pack_ids
+        for pack_id, size in zip_longest(pack_ids, sizes, fillvalue=0)
     ]
     tx.execute(pack.insert(), rows)
+
+
+def promised_bytes(tx: Connection, pack_ids: Sequence[str]) -> Mapping[str, int]:
+    """What is counted of these packs already, as long as they are only promised."""
+    promised = pack.c.id.in_(pack_ids) & (pack.c.state == PackState.PROMISED.value)
+    return {row.id: row.bytes for row in tx.execute(select(pack.c.id, pack.c.bytes).where(promised))}
 
 
 def insert_found(

@@ -6,12 +6,17 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, func, select
 
 from millpond.db.tables import cached, site, volume, volume_share
 from millpond.model.cached_state import CachedState
 from millpond.model.tier import TierEnforced
 from millpond.model.volume import Volume
+
+_VOLUMES = select(volume, site.c.name.label("site")).join(site, site.c.id == volume.c.site_id)
+# Made once: they are asked with every exchange of an agent.
+_ALL = _VOLUMES.order_by(volume.c.name)
+_OF_SITE = _ALL.where(volume.c.site_id == bindparam("site"))
 
 
 def insert(tx: Connection, value: Volume) -> None:
@@ -38,23 +43,23 @@ def insert(tx: Connection, value: Volume) -> None:
 
 
 def get(tx: Connection, volume_id: str) -> Volume | None:
-    row = tx.execute(_select().where(volume.c.id == volume_id)).first()
+    row = tx.execute(_VOLUMES.where(volume.c.id == volume_id)).first()
     return _volume(row) if row else None
 
 
 def lock(tx: Connection, volume_id: str) -> Volume | None:
     """The volume, alone until the transaction ends: everything that reserves or frees its bytes begins here."""
-    row = tx.execute(_select().where(volume.c.id == volume_id).with_for_update(of=volume)).first()
+    row = tx.execute(_VOLUMES.where(volume.c.id == volume_id).with_for_update(of=volume)).first()
     return _volume(row) if row else None
 
 
 def find(tx: Connection, name: str) -> Volume | None:
-    row = tx.execute(_select().where(volume.c.name == name)).first()
+    row = tx.execute(_VOLUMES.where(volume.c.name == name)).first()
     return _volume(row) if row else None
 
 
 def find_path(tx: Connection, site_id: str, path: str) -> Volume | None:
-    row = tx.execute(_select().where(volume.c.site_id == site_id, volume.c.path == path)).first()
+    row = tx.execute(_VOLUMES.where(volume.c.site_id == site_id, volume.c.path == path)).first()
     return _volume(row) if row else None
 
 
@@ -64,16 +69,14 @@ def names(tx: Connection) -> Sequence[str]:
 
 def page(tx: Connection, *, limit: int, after: str = "") -> Sequence[Volume]:
     """At most `limit` volumes by name, behind the name `after`."""
-    query = _select().where(volume.c.name > after).order_by(volume.c.name).limit(limit)
+    query = _VOLUMES.where(volume.c.name > after).order_by(volume.c.name).limit(limit)
     return [_volume(row) for row in tx.execute(query)]
 
 
 def all_of(tx: Connection, site_id: str | None = None) -> Sequence[Volume]:
     """Every volume (of one site), by name."""
-    query = _select().order_by(volume.c.name)
-    if site_id is not None:
-        query = query.where(volume.c.site_id == site_id)
-    return [_volume(row) for row in tx.execute(query)]
+    rows = tx.execute(_ALL) if site_id is None else tx.execute(_OF_SITE, {"site": site_id})
+    return [_volume(row) for row in rows]
 
 
 def connected(tx: Connection, *, since: datetime) -> tuple[int, int]:
@@ -117,7 +120,7 @@ def change(tx: Connection, volume_id: str, **values: Any) -> None:
 
 def set_by_plugins(tx: Connection) -> Sequence[tuple[Volume, Mapping[str, Any] | None]]:
     """Volumes whose tier a plug-in sets, each with what that was asked for last."""
-    query = _select().where(volume.c.tier_by.is_not(None)).order_by(volume.c.name)
+    query = _VOLUMES.where(volume.c.tier_by.is_not(None)).order_by(volume.c.name)
     return [(_volume(row), row.tier_set) for row in tx.execute(query)]
 
 
@@ -132,10 +135,6 @@ def take_attempt(tx: Connection, volume_id: str) -> int:
 
 def delete(tx: Connection, volume_id: str) -> None:
     tx.execute(volume.delete().where(volume.c.id == volume_id))
-
-
-def _select() -> Select[Any]:
-    return select(volume, site.c.name.label("site")).join(site, site.c.id == volume.c.site_id)
 
 
 def _volume(row: Row[Any]) -> Volume:

@@ -177,7 +177,8 @@ def why_stays(held: StockedCommit, bases: Collection[str]) -> str | None:
     if held.pinned:
         return f"pinned by {held.pinned_by}" if held.pinned_by else "pinned"
     if held.kept_for:
-        return f"kept here as the newest commit of {held.kept_for}"
+        is_mirror = held.kept_for.startswith("mirror ")
+        return f"kept here by {held.kept_for}" if is_mirror else f"kept here as the newest commit of {held.kept_for}"
     if held.state is CachedState.FILLING:
         return "being filled"
     return "used by a fill that links from it" if held.id in bases else None
@@ -227,7 +228,7 @@ def _blockers(stock: Stock, asked: Asked, project_id: str | None = None) -> tupl
             size = taken[one.id].bytes
             written = f" ({format_bytes(size)})" if one.is_known else ""
             found.append((-size if one.is_known else 0, one.name, f"{one.name}{written} is {reason}"))
-    for space in stock.workspaces:
+    for space in (one for one in stock.workspaces if one.reserved_bytes):  # claims take nothing here
         if project_id not in (None, space.project_id):
             continue
         of = f"workspace {space.name}" if space.is_known else "a workspace of another project"

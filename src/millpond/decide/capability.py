@@ -199,6 +199,8 @@ def _may_serve(spec: JobSpec, node: NodeView) -> bool:
 
 
 def _serving(spec: JobSpec) -> str:
+    if spec.service and spec.service.cluster:
+        return "run clusters"
     return "run routers of endpoints" if spec.service and spec.service.role == ROUTER else "serve endpoints"
 
 

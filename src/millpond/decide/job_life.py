@@ -143,8 +143,13 @@ def leave_alone(job: Job, reason: str) -> Job:
 
 
 def request_stop(job: Job, reason: str, now: datetime, ending: Ending | None = None) -> Job:
-    """Request a stop. The job keeps its state until its agent reports the end, which then counts as `ending`."""
-    return job.changed(stop_requested_at=now, ending=ending, reasons=_bounded([*job.status.reasons, reason]))
+    """Request a stop. The job keeps its state until its agent reports the end, which then counts as `ending`.
+
+    What is stopped for a problem has failed for this reason.
+    """
+    problem = reason if ending is Ending.PROBLEM else job.status.problem
+    reasons = _bounded([*job.status.reasons, reason])
+    return job.changed(stop_requested_at=now, ending=ending, reasons=reasons, problem=problem)
 
 
 def preempt(job: Job, rule: str, now: datetime) -> Job:
@@ -205,7 +210,7 @@ def requeue(job: Job, again: Again, ending: Ending, now: datetime) -> Job:
         retried=job.status.retried + again.counted, losses=job.status.losses + ending.is_loss,
         rule=None, waits_for=None,
         stop_requested_at=None, placed_at=None, filled_at=None, started_at=None, exited_at=None,
-        environment_commit=None, environment_at=None,
+        environment_commit=None, environment_at=None, problem=None,
     )  # fmt: skip
     if job.status.suspended_at is not None:
         return _move(job, JobState.SUSPENDED, "Suspended.")
@@ -234,11 +239,20 @@ def ending_of(job: Job, report: Report) -> tuple[Ending | None, str]:
         ended_well = report.exit_code == 0 and report.reason is None and report.problem is None
         return (None, "Succeeded.") if ended_well else (Ending.SUSPENDED, "Suspended.")
     if job.status.stop_requested_at is not None:
-        return (job.status.ending, _too_long(job)) if job.status.ending else (Ending.STOPPED, "Stopped.")
+        return _stopped(job)
     ending, said = _ended_by_itself(job, report)
     if report.failed_rank is None or ending is None:
         return ending, said
     return ending, f"rank {report.failed_rank} of {job.spec.processes}: {said}"
+
+
+def _stopped(job: Job) -> tuple[Ending, str]:
+    ending = job.status.ending
+    if ending is None:
+        return Ending.STOPPED, "Stopped."
+    if ending is Ending.PROBLEM and job.status.problem:
+        return ending, job.status.problem
+    return ending, _too_long(job)
 
 
 def _ended_by_itself(job: Job, report: Report) -> tuple[Ending | None, str]:

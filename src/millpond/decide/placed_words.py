@@ -23,7 +23,7 @@ def placed_words(job: QueuedJob, node: NodeView, near: NearView, places: Sequenc
 
 
 def _data(job: QueuedJob, near: NearView) -> str:
-    if not job.needs:
+    if all(need.commit_id == job.spec.code_commit for need in job.needs):
         return ""
     missing = missing_bytes(job, near)
     if not missing:

@@ -14,6 +14,7 @@ WORDS: Mapping[str, str] = {
     "fragmented": "enough GPUs are free, but not together.",
     "order": "no room is free; other jobs go first.",
     "limit": "its project has reached its limit of GPUs.",
+    "jobs": "its project runs as many jobs as its quota allows.",
     "budget": "its project has reached its budget.",
     "nonpreemptible-quota": "its project's quota is taken by jobs that are never preempted.",
     "affinity": "no node that suits it is there.",

@@ -132,11 +132,11 @@ class Packer:
 
     def _put_bytes(self, pack: memoryview) -> None:
         checksum = [b64encode(crc32(pack).to_bytes(4, "big")).decode()]
-        slot = self.uploader.pack_slots(1, checksum)[0]
+        slot = self.uploader.pack_slots(1, checksum, [len(pack)])[0]
         try:
             self.uploader.put(slot, pack)
         except Forbidden:  # it took longer to get here than the slot lives
-            slot = self.uploader.pack_slots(1, checksum)[0]
+            slot = self.uploader.pack_slots(1, checksum, [len(pack)])[0]
             self.uploader.put(slot, pack)
         self._meter.add(sent=len(pack))
         self._written.append((slot.id, len(pack)))

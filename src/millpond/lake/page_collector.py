@@ -17,7 +17,7 @@ class PageCollector:
     def missing(self, digests: Sequence[bytes]) -> Sequence[bool]:
         return [False] * len(digests)
 
-    def pack_slots(self, count: int, crc32: Sequence[str] = ()) -> list[Slot]:
+    def pack_slots(self, count: int, crc32: Sequence[str] = (), sizes: Sequence[int] = ()) -> list[Slot]:
         raise AssertionError("nothing is missing, so no pack is filled")
 
     def put(self, slot: Slot, data: Buffer) -> None:

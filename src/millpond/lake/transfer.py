@@ -29,8 +29,9 @@ class Uploader(Protocol):
         """For each digest, whether its blob must be sent: it is neither in the project nor in this upload."""
         ...
 
-    def pack_slots(self, count: int, crc32: Sequence[str] = ()) -> list[Slot]:
-        """`crc32` are those of the packs, one for each: where the store checks them, slots have headers that say so."""
+    def pack_slots(self, count: int, crc32: Sequence[str] = (), sizes: Sequence[int] = ()) -> list[Slot]:
+        """`crc32` and `sizes` are those of the packs, one for each: where the store checks them, slots have headers
+        that say so. OverQuota for a pack that the project has no room for in the lake."""
         ...
 
     def put(self, slot: Slot, data: Buffer) -> None:

@@ -38,6 +38,13 @@ class Child:
     def start(self) -> None:
         self._thread.start()
 
+    def restart(self) -> None:
+        """End the child, if it runs; it is started again a moment later."""
+        with self._lock:
+            process = self._process
+        if process is not None and process.poll() is None:
+            process.terminate()
+
     def stop(self) -> None:
         """End the child: asked first, then forced."""
         self._stopping.set()

@@ -12,4 +12,4 @@ from millpond.services.deps import Deps
 
 def loops(deps: Deps) -> Sequence[Loop]:
     rounds = ElasticRounds(deps)
-    return [Loop("elastic", elastic.TOPIC, elastic_rounds.SECONDS, rounds.run_once, spacing=1.0)]
+    return [Loop("elastic", elastic.TOPIC, elastic_rounds.SECONDS, rounds.run_once, spacing=1.0, once=True)]

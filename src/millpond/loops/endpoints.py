@@ -20,9 +20,15 @@ _DAY = 86_400.0
 def loops(deps: Deps) -> Sequence[Loop]:
     return [
         Loop("endpoints", endpoints.TOPIC, _SECONDS, partial(rounds.advance_all, deps), _SPACING),
-        Loop("endpoint metrics", "endpoint metrics", float(metrics.SAMPLE_SECONDS), partial(metrics.sample_all, deps)),
-        Loop("request logs", "request logs", _LOG_SECONDS, partial(request_logs.commit_due, deps)),
-        Loop("endpoint drift", "endpoint drift", drift_watch.SECONDS, partial(drift_watch.start_due, deps)),
-        Loop("endpoint analyses", analyses.TOPIC, analyses.SECONDS, partial(analyses.settle_all, deps)),
-        Loop("old analyses", "old analyses", _DAY, partial(analyses.forget_old, deps)),
+        Loop(
+            "endpoint metrics",
+            "endpoint metrics",
+            float(metrics.SAMPLE_SECONDS),
+            partial(metrics.sample_all, deps),
+            once=True,
+        ),
+        Loop("request logs", "request logs", _LOG_SECONDS, partial(request_logs.commit_due, deps), once=True),
+        Loop("endpoint drift", "endpoint drift", drift_watch.SECONDS, partial(drift_watch.start_due, deps), once=True),
+        Loop("endpoint analyses", analyses.TOPIC, analyses.SECONDS, partial(analyses.settle_all, deps), once=True),
+        Loop("old analyses", "old analyses", _DAY, partial(analyses.forget_old, deps), once=True),
     ]

@@ -9,16 +9,24 @@ from dataclasses import dataclass
 from datetime import datetime
 from logging import getLogger
 
-from millpond.errors import LakeTakenOver
+from sqlalchemy.exc import InterfaceError, OperationalError
+
+from millpond import tracing
+from millpond.errors import LakeTakenOver, Unavailable
 from millpond.services.deps import Clock
 from millpond.services.events import EventHub
+from millpond.services.leadership import Leadership, OnlyServer
 
 logger = getLogger(__name__)
 
 # After an error a loop rests at least this long, however often it is woken; after a long round at most.
 _REST_SECONDS = 1.0
+# While the database or the lake is away.
+_AWAY_REST_SECONDS = 2.0
 # Once the lake is another server's, the log says so once a minute, or more rarely.
 _FENCED_REST_SECONDS = 60.0
+# How soon another server goes on with what one did that has ended.
+_FOLLOW_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +42,25 @@ class Loop:
     interval: float
     run_once: Callable[[datetime], object]
     spacing: float = 0.0
+    # Of several servers on one database only one runs it at a time.
+    once: bool = False
 
 
 class LoopRunner:
     """Started once, stopped once. A loop that raises is logged here, at its edge, and goes on."""
 
-    def __init__(self, loops: Sequence[Loop], *, clock: Clock, hub: EventHub) -> None:
-        self._clock = clock
+    def __init__(
+        self,
+        loops: Sequence[Loop],
+        *,
+        clock: Clock,
+        hub: EventHub,
+        leadership: Leadership | None = None,
+        told: Callable[[str, float, bool], None] = lambda loop, seconds, failed: None,
+    ) -> None:
+        """`told` hears of each round: the loop's name, how long it took, and whether it failed."""
+        self._clock, self._told = clock, told
+        self._leadership = leadership or OnlyServer()
         self._stopping = threading.Event()
         self._bells = [threading.Event() for _ in loops]
         self._threads = [
@@ -70,15 +90,25 @@ class LoopRunner:
             bell.clear()
             if self._stopping.is_set():
                 return
-            began = time.monotonic()
+            if loop.once and not self._leadership.is_ours(loop.name):
+                self._stopping.wait(min(loop.interval, _FOLLOW_SECONDS))
+                continue
+            began, failed = time.monotonic(), True
             try:
-                loop.run_once(self._clock.now())
+                with tracing.span(f"loop {loop.name}"):
+                    loop.run_once(self._clock.now())
+                failed = False
             except LakeTakenOver as error:  # every loop that writes to the lake says so, again and again
                 logger.warning("loop_stopped loop=%s reason=%s", loop.name, error.message)
                 self._stopping.wait(max(_REST_SECONDS, min(loop.interval, _FENCED_REST_SECONDS)))
+            except (OperationalError, InterfaceError, Unavailable) as error:  # it goes on by itself once that is back
+                logger.warning("loop_waits loop=%s reason=%s", loop.name, str(error).partition("\n")[0])
+                self._stopping.wait(_AWAY_REST_SECONDS)
             except Exception:
                 logger.exception("loop_failed loop=%s", loop.name)
                 self._stopping.wait(_REST_SECONDS)
+            took = time.monotonic() - began
+            self._told(loop.name, took, failed)
             if loop.spacing:
-                self._stopping.wait(max(loop.spacing, min(time.monotonic() - began, _REST_SECONDS)))
+                self._stopping.wait(max(loop.spacing, min(took, _REST_SECONDS)))
             bell.wait(loop.interval)

@@ -19,6 +19,17 @@ def is_local_host(host: str) -> bool:
     return address.is_loopback or address.is_link_local or address.is_private or address.is_unspecified
 
 
+def is_loopback_host(host: str) -> bool:
+    """True if only this machine itself reaches what listens at `host`."""
+    name = host.strip("[]").lower()
+    if name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
 @dataclass(frozen=True, slots=True)
 class HostPort:
     """Where something listens, written `host:port`; IPv6 in brackets."""

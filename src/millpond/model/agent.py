@@ -25,3 +25,5 @@ class Agent:
     revoked_at: datetime | None = None
     # The fingerprint of its certificate, while it serves its volumes to other sites.
     peer: str | None = None
+    # The server process that took its newest report.
+    heard_by: str | None = None

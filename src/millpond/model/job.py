@@ -155,6 +155,8 @@ class Job:
     # What was asked, with what its template adds (`status.template`).
     spec: JobSpec
     status: JobStatus = JobStatus()
+    # What was traced when it was submitted (W3C's traceparent): its start and end belong to it.
+    trace: str | None = None
 
     def changed(self, **status: Any) -> Job:
         """A copy with these fields of the status changed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 # As the escape that JSON has for it, and not behind a backslash that is meant as one.
@@ -21,3 +22,8 @@ def without_nul(document: str) -> str:
 def storable(text: str) -> str:
     """The text with a question mark for each half of a character, and a replacement character for each NUL."""
     return text.encode(errors="replace").decode().replace("\0", "\ufffd")
+
+
+def escaped(text: str) -> str:
+    """The text as it stands in a JSON document of ASCII alone."""
+    return json.dumps(text)[1:-1]

@@ -21,7 +21,7 @@ from .tensors import Tensor, datatype_of
 log = logging.getLogger(__name__)
 
 NAME = "millpond"
-VERSION = "0.2.0"
+VERSION = "0.3.0"
 EXTENSIONS = (
     "classification",
     "model_repository",

@@ -11,6 +11,8 @@ from millpond.blobs.store import BlobStore
 from millpond.db.engine import Database
 from millpond.lake.lru import Kept
 from millpond.lake.renames import Summary
+from millpond.model.ids import new_id
+from millpond.recent_log import RecentLog
 from millpond.sealing import Seal
 from millpond.services.commits.packs.recent_places import RecentPlaces
 from millpond.services.commits.pages import PageCache
@@ -21,8 +23,11 @@ from millpond.services.jobs.tunnels import Tunnels
 from millpond.services.lake.endpoints import OpenEndpoints
 from millpond.services.lake.fence import Fence, NoFence
 from millpond.services.lake.open_replicas import OpenReplicas
-from millpond.services.people.tickets import UsedTickets
+from millpond.services.loop_rounds import LoopRounds
+from millpond.services.measures import Measures
+from millpond.services.quotas.calls import CallMeter
 from millpond.services.repeated_reports import Repeats
+from millpond.services.sign_in.discovery import KnownProviders
 from millpond.services.unchanged_since import Unchanged
 from millpond.settings import Settings
 
@@ -98,8 +103,6 @@ class Deps:
     lake_use: LakeUse = field(default_factory=LakeUse)
     # Differences that are being paged through, by the two trees.
     diffs: Kept[tuple[str, str], Summary] = field(default_factory=lambda: Kept(DIFFS_BYTES, weigh=_weigh))
-    # One-time tickets to the second origin that this server has taken.
-    used_tickets: UsedTickets = field(default_factory=UsedTickets)
     # For how long agents were silent and jobs unused.
     unchanged: Unchanged = field(default_factory=Unchanged)
     # What agents said of their volumes a moment ago.
@@ -114,7 +117,23 @@ class Deps:
     recent_shares: RecentShares = field(default_factory=RecentShares)
     # Components that flows may use.
     library: ServerLibrary = field(default_factory=ServerLibrary)
+    # API calls of projects in this minute.
+    calls: CallMeter = field(default_factory=CallMeter)
+    # What this process has counted, for /metrics.
+    measures: Measures = field(default_factory=Measures)
     # The load of endpoints over the last minutes.
     loads: Loads = field(default_factory=Loads)
     # Seals the credentials of connections; its key lies in a file, never in the database.
     seal: Seal = field(default_factory=Seal.throwaway)
+    # Tells the processes that share a database apart.
+    server_id: str = field(default_factory=new_id)
+    # Where other servers of the database reach this one; None: there are none.
+    address: str | None = None
+    # Of this program.
+    version: str = ""
+    # The newest lines of this server's log.
+    recent_log: RecentLog = field(default_factory=RecentLog)
+    # When background loops last came round.
+    rounds: LoopRounds = field(default_factory=LoopRounds)
+    # What OpenID providers say of themselves, and their keys.
+    sign_in: KnownProviders = field(default_factory=KnownProviders)

@@ -11,19 +11,24 @@ REPEATED_SECONDS = 2.0
 
 
 class Repeats:
-    """The last report about each thing, and when it was taken in. Used from any thread."""
+    """The last report of each agent about each thing, and when it was taken in. Used from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._taken: dict[Hashable, tuple[object, float]] = {}
+        self._taken: dict[tuple[str, Hashable], tuple[object, float]] = {}
 
-    def is_known(self, key: Hashable, report: object, elapsed: float) -> bool:
+    def is_known(self, key: tuple[str, Hashable], report: object, elapsed: float) -> bool:
         """Whether this very report was taken in just before `elapsed` of the server's clock (`Clock.elapsed`)."""
         with self._lock:
             before = self._taken.get(key)
         return before is not None and elapsed - before[1] < REPEATED_SECONDS and before[0] == report
 
-    def take(self, key: Hashable, report: object, elapsed: float) -> None:
+    def forget(self, agent_id: str) -> None:
+        """Another server took this agent's last report: what was known here may have changed since."""
+        with self._lock:
+            self._taken = {key: taken for key, taken in self._taken.items() if key[0] != agent_id}
+
+    def take(self, key: tuple[str, Hashable], report: object, elapsed: float) -> None:
         """To be called once all of it is written. What is older than it could count is forgotten."""
         with self._lock:
             self._taken = {

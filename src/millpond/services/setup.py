@@ -24,10 +24,13 @@ from millpond.model.names import DEFAULT_PROJECT, check_name
 from millpond.model.people import SYSTEM, Project, Role, Token, TokenKind, User
 from millpond.model.quantity import DAY
 from millpond.model.volume import Site, Volume
+from millpond.sealing import Seal
+from millpond.services import signing_secret
 from millpond.services.people import audit
 from millpond.services.people.passwords import hash_password
 from millpond.services.people.tokens import add as add_token
 from millpond.services.people.tokens import hash_secret
+from millpond.services.signing_secret import SECRET_BYTES
 
 ADMIN = "admin"
 LOCAL = "local"
@@ -36,17 +39,19 @@ _AGENT_TOKEN = "agent"
 _STANDING = timedelta(days=36_500)
 
 
-def identify(db: Database, now: datetime) -> ServerRow:
-    """The row that says who this database is, made at the first start."""
+def identify(db: Database, now: datetime, seal: Seal | None = None) -> ServerRow:
+    """The row that says who this database is, made at the first start; with a seal, its secret is sealed."""
     with db.read() as tx:
         row = server.get(tx)
     if row is not None:
         return row
     try:
         with db.write() as tx:
-            server.insert(tx, row := ServerRow(new_id(20), None, secrets.token_bytes(32), now))
+            server.insert(tx, row := ServerRow(new_id(20), None, secrets.token_bytes(SECRET_BYTES), now))
+            if seal is not None:
+                signing_secret.make(tx, seal, row.database_id, now)
     except IntegrityError:
-        return identify(db, now)  # another server on the same database was quicker
+        return identify(db, now, seal)  # another server on the same database was quicker
     return row
 
 

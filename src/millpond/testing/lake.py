@@ -121,7 +121,7 @@ class DirectLake:
         self.asked.extend(digests)
         return [digest not in self.places for digest in digests]
 
-    def pack_slots(self, count: int, crc32: Sequence[str] = ()) -> list[Slot]:
+    def pack_slots(self, count: int, crc32: Sequence[str] = (), sizes: Sequence[int] = ()) -> list[Slot]:
         ids = [new_pack_id() for _ in range(count)]
         return [Slot(pack_id, self.keys.pack(pack_id)) for pack_id in ids]
 

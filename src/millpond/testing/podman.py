@@ -65,6 +65,7 @@ def _import(podman: TestPodman, root: Path, name: str, *, python: bool, packages
     copy_packages(root, packages)
     for directory in ("bin", "tmp", "proc", "sys", "dev", "etc", "data"):
         (root / directory).mkdir(exist_ok=True)
+    (root / "tmp").chmod(0o1777)
     (root / "etc" / "passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
     for program, path in links.items():
         if not (root / "bin" / program).exists():

@@ -51,7 +51,9 @@ def running_seaweed(
     # It would take keys of the environment for its own, and refuse everybody else.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     with open(directory / "seaweed.log", "wb") as log:
-        process = subprocess.Popen([weed, *arguments], stdout=log, stderr=log, cwd=directory, env=environment)
+        process = subprocess.Popen(
+            [weed, f"-logdir={directory}", *arguments], stdout=log, stderr=log, cwd=directory, env=environment
+        )
     try:
         seaweed = Seaweed(endpoint=f"http://{address}:{s3}", bucket=bucket)
         _wait_until_writable(seaweed, process, directory / "seaweed.log")

@@ -16,7 +16,7 @@ import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from starlette.routing import BaseRoute
 
 from millpond.api.content import create_content_app
+from millpond.api.front import create_front
 from millpond.api.listener import Listener, bind
 from millpond.api.origins import TwoOrigins
 from millpond.api.quick_points import QuickPoints
@@ -40,12 +41,14 @@ from millpond.db.server import ServerRow
 from millpond.db.tables import metadata
 from millpond.model.ids import new_id
 from millpond.model.people import SYSTEM, Project, Role, TokenKind, User
+from millpond.server_tls import ServedCertificates
 from millpond.services.deps import Clock, Deps, Events, SystemClock
 from millpond.services.events import EventHub
 from millpond.services.people import projects as project_service
 from millpond.services.people import tokens
 from millpond.services.people import users as user_service
-from millpond.settings import Settings
+from millpond.services.server_processes import beside_others
+from millpond.settings import KeyPair, Settings
 
 ADMIN = "admin"
 PASSWORD = "correct horse battery"
@@ -63,6 +66,7 @@ class RunningServer:
     hub: EventHub
     app: FastAPI
     _closing: ExitStack = field(repr=False)
+    certificates: ServedCertificates | None = None
 
     @property
     def admin(self) -> httpx.Client:
@@ -107,11 +111,18 @@ def running_server(
     database_url: str | None = None,
     lake_url: str | None = None,
     import_hosts: str = "",
+    public_url: str | None = None,
+    trusted_proxies: str = "",
+    tls: Sequence[KeyPair] = (),
+    backup_to: Path | None = None,
+    backup_passphrase_file: Path | None = None,
     routers: Sequence[APIRouter] = ROUTERS,
+    is_one_of_several: bool = False,
 ) -> Iterator[RunningServer]:
     """The application with user `admin` (no password) and project `default`, on SQLite and a lake in memory.
 
-    `lake_url` is what the settings say; the lake itself is `store`.
+    `lake_url` is what the settings say; the lake itself is `store`. `is_one_of_several` servers on one PostgreSQL tell
+    each other what happens.
     """
     hub = EventHub()
     listening = bind("127.0.0.1", 0)
@@ -125,18 +136,28 @@ def running_server(
         database_url=database_url,
         lake_url=lake_url,
         import_hosts=import_hosts,
+        public_url=public_url,
+        trusted_proxies=trusted_proxies,
+        tls=tls,
+        backup_to=None if backup_to is None else str(backup_to),
+        backup_passphrase_file=backup_passphrase_file,
         start_agent=False,
     )
     with making_deps(settings, clock=clock, store=store, events=hub) as deps, ExitStack() as closing:
+        if is_one_of_several:
+            deps = replace(deps, address=settings.local_url)
+            closing.enter_context(beside_others(deps, hub))
         app = create_app(deps, hub, routers=routers)
         if routers is ROUTERS:
             _share_routes(app)
-        listener = _QuickListener(TwoOrigins(QuickPoints(app, deps), create_content_app(deps), content_port), hub)
+        both = TwoOrigins(QuickPoints(app, deps), create_content_app(deps), content_port)
+        certificates = ServedCertificates(tls) if tls else None
+        listener = _QuickListener(create_front(settings, both), hub, tls=certificates.context if certificates else None)
         sockets = [listening, content]
         thread = threading.Thread(target=listener.run, kwargs={"sockets": sockets}, name="test server")
         thread.start()
         try:
-            yield RunningServer(f"http://127.0.0.1:{port}", deps, hub, app, closing)
+            yield RunningServer(settings.local_url, deps, hub, app, closing, certificates)
         finally:
             closing.close()
             listener.should_exit = True
@@ -153,7 +174,8 @@ def making_deps(
     store: BlobStore | None = None,
     events: Events | None = None,
 ) -> Iterator[Deps]:
-    """Dependencies for tests of services: an empty database with user `admin` (no password) and project `default`."""
+    """Dependencies for tests of services: an empty database with user `admin` (no password) and project `default`, or
+    the PostgreSQL that another server of the test has begun."""
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     if settings.database_url is None:
         copy_empty_database(settings.data_dir / "millpond.db")
@@ -172,10 +194,13 @@ def making_deps(
             settings=settings,
             secret=SECRET,
         )
-        with db.write() as tx:
-            server.insert(tx, ServerRow(new_id(), None, SECRET, deps.clock.now()))
-        project_service.create(deps, SYSTEM, name="default")
-        add_user(deps, ADMIN, roles={"default": Role.ADMIN}, is_admin=True)
+        with db.read() as tx:
+            is_new = server.get(tx) is None
+        if is_new:
+            with db.write() as tx:
+                server.insert(tx, ServerRow(new_id(), None, SECRET, deps.clock.now()))
+            project_service.create(deps, SYSTEM, name="default")
+            add_user(deps, ADMIN, roles={"default": Role.ADMIN}, is_admin=True)
         yield deps
     finally:
         db.close()

@@ -18,7 +18,7 @@ import httpx
 from millpond.agent.keeper.processes import marked, send_signal
 from millpond.testing.waiting import wait_until
 
-_READY = re.compile(r"ready at (http://\S+)")
+_READY = re.compile(r"ready at (https?://\S+)")
 _START_SECONDS = 60.0
 
 

@@ -92,20 +92,22 @@ def resolving(names: Mapping[str, Sequence[str] | Callable[[], Sequence[str]]]) 
         yield
 
 
-def make_certificate(directory: Path) -> tuple[Path, Path]:
-    """A certificate for `HOSTS` and 127.0.0.1 that vouches for itself, and its key."""
+def make_certificate(directory: Path, *, hosts: Sequence[str] = HOSTS, days: int = 1) -> tuple[Path, Path]:
+    """A certificate for `hosts` and 127.0.0.1 that vouches for itself, and its key; others take the same place."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "website")])
+    number = x509.random_serial_number()
+    # A name of its own: among several of one name, OpenSSL may try the wrong one.
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"website {number:x}"[:64])])
     now = datetime.now(UTC)
-    names: list[x509.GeneralName] = [x509.DNSName(host) for host in HOSTS]
+    names: list[x509.GeneralName] = [x509.DNSName(host) for host in hosts]
     built = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
         .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
+        .serial_number(number)
+        .not_valid_before(now - timedelta(days=10))
+        .not_valid_after(now + timedelta(days=days))
         .add_extension(x509.SubjectAlternativeName([*names, x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())

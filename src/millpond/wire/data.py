@@ -205,6 +205,8 @@ class Upload(Response):
     id: str
     created_at: Time
     begins_empty: bool = False
+    # True for a server that knows `sizes` of packs.
+    takes_sizes: bool = False
 
 
 class Slot(Response):
@@ -220,6 +222,12 @@ class PackSlotsRequest(Request):
     count: int = Field(ge=1, le=64)
     # Of each pack, in base64: where the store checks it, the slot's URL takes these bytes alone.
     crc32: list[str] = Field(default_factory=list, max_length=64)
+    # In bytes: a pack that would pass the project's quota is refused before it is sent.
+    sizes: list[Annotated[int, Field(ge=0, le=1 << 40)]] = Field(default_factory=list, max_length=64)
+
+
+class SizedPackSlotsRequest(PackSlotsRequest):
+    """As clients send it to servers that said `takes_sizes`."""
 
 
 class Slots(Response):

@@ -181,6 +181,8 @@ class DesiredService(Response):
     env: dict[str, str] = {}
     # The volume on which it is given a directory of its own, for as long as it runs; empty: none.
     scratch_volume: str = ""
+    # The kind of cluster that its programs join with a node of their own; empty: none.
+    joins: Literal["", "ray"] = ""
     # What it waits for before it may start, and why it never can; for people, and empty mostly.
     waiting: str = ""
     refused: str = ""

@@ -50,6 +50,21 @@ class Capabilities(Request):
     io_limits: Literal["blkio", "io.max"] | None = None
 
 
+class StorageClassSeen(Request):
+    """A class of which the agent of a Kubernetes cluster makes claims for workspaces, by what its API server says."""
+
+    name: str = Field(max_length=253)
+    provisioner: str = ""
+    is_default: bool = False
+    # Claims can be made larger.
+    expands: bool = False
+    # New claims can begin as another one.
+    clones: bool = False
+    # Of the VolumeSnapshotClass for it; "": there is none, and why.
+    snapshot_class: str = ""
+    snapshot_problem: str = ""
+
+
 class VolumeFeatures(Request):
     """What the file system of a volume can do, tried out by its agent."""
 
@@ -76,6 +91,8 @@ class VolumeFeatures(Request):
     overlay_problem: str = ""
     # What keeps a workspace within its size: the file system by itself, or the agent that measures it.
     quota: Literal["qgroup", "project", "measured"] = "measured"
+    # Where its agent runs jobs in pods: workspaces may be claims of these classes.
+    storage_classes: list[StorageClassSeen] = []
     # What it takes for one byte of content, and for an inode; 0: unknown, and nothing.
     block_bytes: int = Field(default=0, ge=0)
     inode_bytes: int = Field(default=0, ge=0)

@@ -76,6 +76,8 @@ def test_deleting_a_user_whose_work_goes_on(server: RunningServer) -> None:
     assert maria.get("/projects").status_code == 401, "disabled at once"
     assert admin.get("/projects/vision/jobs/night").json()["state"] == "queued", "and the job goes on"
     assert admin.patch("/users/maria", json={"disabled": False}).json()["disabled_at"] is None
+    assert maria.get("/projects").status_code == 401, "and the token stays gone"
+    maria = server.client(server.token_of("maria"))
     assert maria.post("/projects/vision/jobs/night/stop").status_code == 200
     ended = {"sequence": 0, "writer": "notebook", "ended": "succeeded"}
     assert maria.post(f"/projects/vision/runs/{run.json()['id']}/batch", json=ended).status_code == 204
@@ -136,7 +138,8 @@ def test_every_change_is_in_the_audit_trail(server: RunningServer) -> None:
         ("admin", "project.create", "vision"),
         ("admin", "user.create", "maria"),
     ]
-    assert records[1]["project"] == "vision" and records[1]["details"] == {"role": "member"}
+    assert records[1]["project"] == "vision" and records[1]["before"] == {"role": None}
+    assert records[1]["after"] == {"role": "member"} and records[1]["address"] == "127.0.0.1"
     assert "even longer" not in str(records)
 
 

@@ -34,6 +34,13 @@ def test_not_signed_in(server: RunningServer) -> None:
     assert response.headers["WWW-Authenticate"] == "Bearer"
 
 
+def test_the_id_that_a_client_gave_its_request_is_kept(server: RunningServer) -> None:
+    answer = server.admin.get("/nothing", headers={"X-Request-Id": "from-proxy.0001"})
+    assert problem(answer)["request_id"] == "from-proxy.0001"
+    for refused in ("short", "has space in it", "x" * 65, 'quote"quote'):
+        assert problem(server.admin.get("/nothing", headers={"X-Request-Id": refused}))["request_id"] != refused
+
+
 def test_no_such_route(server: RunningServer) -> None:
     response = server.admin.get("/nothing")
     assert response.status_code == 404

@@ -61,7 +61,7 @@ def test_only_administrators_of_the_site_change_shares(server: RunningServer) ->
 def test_changes_are_in_the_audit_trail(server: RunningServer) -> None:
     server.admin.patch("/projects/default", json={"quota": 4})
     newest = server.admin.get("/audit").json()["items"][0]
-    assert (newest["action"], newest["details"]) == ("project.change", {"quota": [0, 400]})
+    assert (newest["action"], newest["before"], newest["after"]) == ("project.change", {"quota": 0}, {"quota": 400})
 
 
 def test_quotas_beyond_the_pool_are_accepted_with_a_warning(server: RunningServer) -> None:

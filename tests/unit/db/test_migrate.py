@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +20,7 @@ from millpond.errors import SetupError
 from millpond.model.job import JobState
 from millpond.model.job_spec import Dependency, JobInput, JobKind, JobSpec
 from millpond.model.series import Summary
+from millpond.services import setup
 from millpond.testing.clock import NOON
 from millpond.testing.postgres import Postgres
 
@@ -65,6 +67,16 @@ def table(found: Inspector, name: str) -> dict[str, Any]:
     }
 
 
+def triggers(db: Database) -> list[tuple[Any, ...]]:
+    """With what they do."""
+    of_postgres = (
+        "SELECT tgname, pg_get_triggerdef(oid), pg_get_functiondef(tgfoid) FROM pg_trigger WHERE NOT tgisinternal "
+    )
+    of_sqlite = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' "
+    with db.read() as tx:
+        return [tuple(row) for row in tx.execute(text(f"{of_sqlite if db.is_sqlite else of_postgres} ORDER BY 1"))]
+
+
 def conditions(index: Any) -> dict[str, str]:
     return {key: str(value) for key, value in index.get("dialect_options", {}).items()}
 
@@ -84,6 +96,7 @@ def test_migrations_build_the_tables(two_urls: tuple[str, str]) -> None:
         migrate.prepare(migrated, NOON)
         metadata.create_all(created.engine)
         built, wanted = schema(migrated), schema(created)
+        assert triggers(migrated) == triggers(created) != []
     assert built.keys() == wanted.keys()
     for name, shape in wanted.items():
         assert built[name] == shape, name
@@ -105,11 +118,36 @@ def test_prepare_twice_does_nothing(database_url: str) -> None:
             assert tx.scalar(text("SELECT name FROM project")) == "mill"
 
 
+def test_newer_database_that_only_has_more_is_used(database_url: str) -> None:
+    with opened(database_url) as db:
+        migrate.prepare(db, NOON)
+        setup.identify(db, NOON)
+        with db.write() as tx:
+            tx.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+        for usable_from in ("NULL", "'0054'", f"'{migrate.HEAD}'"):
+            with db.write() as tx:
+                tx.execute(text(f"UPDATE server SET usable_from = {usable_from}"))
+            assert migrate.prepare(db, NOON) is None
+            assert migrate.is_usable_by_us(db)
+        with db.read() as tx:
+            assert migrate.current_revision(tx) == "9999"
+
+
+def test_servers_that_start_together_migrate_once(postgres: Postgres) -> None:
+    with postgres.database() as url, opened(url) as first, opened(url) as second:
+        with ThreadPoolExecutor(2) as pool:
+            assert list(pool.map(lambda db: migrate.prepare(db, NOON), (first, second))) == [None, None]
+        with first.read() as tx:
+            assert migrate.current_revision(tx) == migrate.HEAD
+
+
 def test_newer_database_is_refused(database_url: str) -> None:
     with opened(database_url) as db:
         migrate.prepare(db, NOON)
+        setup.identify(db, NOON)
         with db.write() as tx:
             tx.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+            tx.execute(text("UPDATE server SET usable_from = '9998'"))
         with pytest.raises(SetupError, match=f"newer Millpond: it has revision 9999.*up to {migrate.HEAD}"):
             migrate.prepare(db, NOON)
 

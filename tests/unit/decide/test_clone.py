@@ -15,6 +15,7 @@ SNAPSHOT = replace(COMMIT, kind=Begins.SNAPSHOT)
 LIVE = replace(COMMIT, kind=Begins.WORKSPACE)
 PLAIN = CloneTarget()
 XFS = CloneTarget(reflink=True, overlay=True)
+CLASS = CloneTarget(storage_class="fast")
 BTRFS = CloneTarget(reflink=True, subvolumes=True, overlay=True)
 
 
@@ -26,7 +27,7 @@ BTRFS = CloneTarget(reflink=True, subvolumes=True, overlay=True)
         (replace(LIVE, is_subvolume=True, files=MANY), BTRFS, How.SUBVOLUME),
         (COMMIT, BTRFS, How.REFLINK),
         (replace(COMMIT, files=MANY), BTRFS, How.OVERLAY),
-        (replace(SNAPSHOT, is_claim=True), PLAIN, How.CSI),
+        (replace(SNAPSHOT, is_claim=True), CLASS, How.CSI),
         (COMMIT, XFS, How.REFLINK),
         (replace(SNAPSHOT, files=MANY), XFS, How.OVERLAY),
         (replace(LIVE, files=MANY), XFS, How.REFLINK),
@@ -37,6 +38,9 @@ BTRFS = CloneTarget(reflink=True, subvolumes=True, overlay=True)
         (COMMIT, replace(PLAIN, lake_bytes_per_second=2e9), How.FILL),
         (SNAPSHOT, replace(PLAIN, lake_bytes_per_second=2e9), How.COPY),
         (replace(COMMIT, is_near=False), BTRFS, How.FILL),
+        (replace(LIVE, is_layer=True), XFS, How.OVERLAY),
+        (replace(SNAPSHOT, is_layer=True), BTRFS, How.OVERLAY),
+        (replace(SNAPSHOT, is_layer=True), replace(XFS, machines=2), How.COPY),
     ],
 )
 def test_the_best_possible_way_is_taken(source: CloneSource, target: CloneTarget, how: How) -> None:
@@ -48,11 +52,34 @@ def test_each_way_before_the_chosen_one_says_why_not() -> None:
     assert decision.reasons == (
         "copied: 1,000 files, 10.0 GB",
         "not by a snapshot of the file system: the file system has no snapshots of directories",
-        "not by a clone of the claim: the workspace is not a claim of a class that clones",
         "not by a writable layer: the agent may not mount",
         "not by sharing blocks: the file system cannot share blocks between files",
         "not by filling from the lake: its files are on the volume, and nobody knows how fast the lake is",
     )
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "how", "reason"),
+    [
+        (CloneSource(Begins.EMPTY), CLASS, How.EMPTY, "made empty, as a claim of fast"),
+        (replace(LIVE, is_claim=True), CLASS, How.CSI, "a clone of the claim by storage class fast"),
+        (LIVE, CLASS, How.COPY, "not by a clone of the claim: it is no claim of the same class"),
+        (
+            replace(LIVE, is_claim=True),
+            replace(CLASS, clone_problem="only CSI drivers clone, and a.b/c is none"),
+            How.COPY,
+            "not by a clone of the claim: only CSI drivers clone, and a.b/c is none",
+        ),
+        (COMMIT, CLASS, How.COPY, "copied in a pod: 1,000 files, 10.0 GB"),
+        (replace(COMMIT, is_near=False), CLASS, How.FILL, "filled from the lake: 1,000 files, 10.0 GB"),
+    ],
+)
+def test_claims_are_cloned_by_their_class_or_in_a_pod(
+    source: CloneSource, target: CloneTarget, how: How, reason: str
+) -> None:
+    decision = choose_how(source, target)
+    assert decision.how is how
+    assert reason in decision.reasons
 
 
 def test_few_files_are_cloned_one_by_one_and_many_lie_below_a_layer() -> None:

@@ -6,6 +6,7 @@ import { ApiError, errorFrom, UNREACHABLE, unreachable } from "./problem";
 import type { paths } from "./schema";
 import type { Session } from "./shapes";
 
+const HEALTH = "/api/v1/health";
 export const SESSION_KEY = ["session"] as const;
 
 /** Called when a request finds that nobody is signed in any more; set by the router. */
@@ -35,6 +36,8 @@ export const queries = new QueryClient({
 
 // What could not be shown while the server was away is asked for again as soon as it answers.
 onReachChange(() => {
+  // A server that answers with errors may say what is away.
+  if (!isReachable()) void queries.refetchQueries({ queryKey: ["health"], type: "active" });
   if (isReachable())
     void queries.refetchQueries({ type: "active", predicate: (query) => query.state.status === "error" });
 });
@@ -45,8 +48,9 @@ const session: Middleware = {
     if (request.method !== "GET" && csrf) request.headers.set("X-Mill-CSRF", csrf);
     return request;
   },
-  onResponse({ response }) {
-    reportReach(response.status < 502 || response.status > 504);
+  onResponse({ request, response }) {
+    // A server that has no database still tells of its health: that does not mean that it answers.
+    if (!request.url.endsWith(HEALTH)) reportReach(response.status < 502 || response.status > 504);
   },
   onError() {
     reportReach(false);

@@ -37,6 +37,7 @@ const NOUNS: Record<string, readonly string[]> = {
     "projects",
   ],
   sources: ["sources", "connections"],
+  mirrors: ["mirrors"],
   models: ["models"],
   endpoints: ["endpoints"],
   clusters: ["clusters"],
@@ -82,6 +83,7 @@ export function concerns(topic: string, query: Pick<Query, "queryKey">): boolean
   const [noun, second, third] = query.queryKey;
   const [kind, id] = splitTopic(topic);
   if (kind === "run") return noun === "runs" && third === id;
+  if (kind === "notifications") return noun === "notifications";
   if (kind === "flow-run") return noun === "flow-runs" || noun === "flows";
   // A job's log is asked for by name or id; only one is shown at a time.
   if (kind === "log") return noun === "log";

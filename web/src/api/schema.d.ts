@@ -161,6 +161,286 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/audit/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export Audit
+         * @description Oldest first, a line for each: JSON, or syslog (RFC 5424). The export is recorded itself.
+         */
+        get: operations["export_audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit/retention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Audit Retention
+         * @description How long entries are kept.
+         */
+        get: operations["get_audit_retention"];
+        /**
+         * Put Audit Retention
+         * @description Remove entries from a certain age on, at least 30 days; null keeps them for ever.
+         */
+        put: operations["put_audit_retention"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/local-login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set Local Login
+         * @description Whether people may sign in with a password kept here.
+         */
+        put: operations["set_local_login"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/providers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Providers */
+        get: operations["list_providers"];
+        put?: never;
+        /**
+         * Create Provider
+         * @description Its secret is kept sealed and never shown again.
+         */
+        post: operations["create_provider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/providers/{provider}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Provider */
+        get: operations["get_provider"];
+        put?: never;
+        post?: never;
+        /** Delete Provider */
+        delete: operations["delete_provider"];
+        options?: never;
+        head?: never;
+        /** Change Provider */
+        patch: operations["change_provider"];
+        trace?: never;
+    };
+    "/api/v1/auth/providers/{provider}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test Provider
+         * @description Whether it answers as it should. Nobody signs in.
+         */
+        post: operations["test_provider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Rules */
+        get: operations["list_rules"];
+        put?: never;
+        /** Create Rule */
+        post: operations["create_rule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/rules/{rule}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Delete Rule */
+        delete: operations["delete_rule"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/rules/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test Rules
+         * @description What signing in with these claims would lead to, and why. Nothing is changed.
+         */
+        post: operations["test_rules"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/backups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Backups
+         * @description Complete backups, newest first.
+         */
+        get: operations["list_backups"];
+        put?: never;
+        /**
+         * Create Backup
+         * @description Make a backup now. It goes on after the answer: ask for the run.
+         */
+        post: operations["create_backup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/backups/{backup}/content": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download Backup
+         * @description An encrypted backup as a tar of its files, as they lie in its place. One that is not encrypted is refused.
+         */
+        get: operations["download_backup"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/backups/{backup}/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Verify Backup
+         * @description Read every byte of a backup, and put its database together. It goes on after the answer: ask for the run.
+         */
+        post: operations["verify_backup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/backups/runs/{backup_run}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Backup Run */
+        get: operations["get_backup_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/backups/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Backup Status
+         * @description Where backups go and how often, what was done lately, and what is wrong.
+         */
+        get: operations["get_backup_status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/cache-offers": {
         parameters: {
             query?: never;
@@ -659,6 +939,83 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/device-logins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin Device Login
+         * @description A code for a person to confirm on the page within 10 minutes.
+         */
+        post: operations["begin_device_login"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/device-logins/{code}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Device Login */
+        get: operations["get_device_login"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/device-logins/{code}/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer Device Login
+         * @description Confirm that the command line with this code may act as oneself, or deny it.
+         */
+        post: operations["answer_device_login"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/device-logins/poll": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Poll Device Login
+         * @description The token, this once; 202 and null while nobody has confirmed the code.
+         */
+        post: operations["poll_device_login"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/doctor": {
         parameters: {
             query?: never;
@@ -671,6 +1028,26 @@ export interface paths {
          * @description What only the server can see: database, lake, disk, agents, volumes.
          */
         get: operations["get_doctor"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/doctor/server": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Server Doctor
+         * @description The same, and what operators ask: versions, keys, loops, queue, space, sources, mirrors, quotas, audit log.
+         */
+        get: operations["get_server_doctor"];
         put?: never;
         post?: never;
         delete?: never;
@@ -879,6 +1256,26 @@ export interface paths {
          * @description Allocated, idle and busy GPUs of each node; utilisation of each running job that one may see.
          */
         get: operations["get_gpu_use"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Health
+         * @description Which parts this server needs, and which of them it cannot use now.
+         */
+        get: operations["get_health"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1172,6 +1569,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/login-grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Grant Login
+         * @description A one-time code for a command line on the machine of this browser.
+         */
+        post: operations["grant_login"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/login-grants/redeem": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Redeem Login Grant */
+        post: operations["redeem_login_grant"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/models": {
         parameters: {
             query?: never;
@@ -1270,6 +1704,191 @@ export interface paths {
          * @description Take that back. Running jobs keep it.
          */
         post: operations["deny_mount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notifications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Notifications
+         * @description Your notifications, newest first, and how many are unread.
+         */
+        get: operations["list_notifications"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notifications/channels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Own Channels */
+        get: operations["list_own_channels"];
+        put?: never;
+        /**
+         * Add Own Channel
+         * @description The secret of a webhook is in this answer, and is not shown again.
+         */
+        post: operations["add_own_channel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notifications/channels/{channel}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove Own Channel
+         * @description What waits for it is not sent.
+         */
+        delete: operations["remove_own_channel"];
+        options?: never;
+        head?: never;
+        /** Change Own Channel */
+        patch: operations["change_own_channel"];
+        trace?: never;
+    };
+    "/api/v1/notifications/channels/{channel}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Own Deliveries
+         * @description The last 50, newest first.
+         */
+        get: operations["list_own_deliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notifications/channels/{channel}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test Own Channel
+         * @description Send a test message now.
+         */
+        post: operations["test_own_channel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notifications/choices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Notification Choices
+         * @description What you are told of each kind: everywhere, or in one project.
+         */
+        get: operations["list_notification_choices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Change Notification Choices */
+        patch: operations["change_notification_choices"];
+        trace?: never;
+    };
+    "/api/v1/notifications/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Mark Notifications Read */
+        post: operations["mark_notifications_read"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notifications/smtp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Smtp
+         * @description The mail server that e-mail is sent by.
+         */
+        get: operations["get_smtp"];
+        /**
+         * Set Smtp
+         * @description The password is encrypted and never shown again.
+         */
+        put: operations["set_smtp"];
+        post?: never;
+        /** Remove Smtp */
+        delete: operations["remove_smtp"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notifications/smtp/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test Smtp
+         * @description Send a test message to an address now.
+         */
+        post: operations["test_smtp"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1400,6 +2019,128 @@ export interface paths {
          * @description Change what the body has. Everything but the description is for administrators of the site.
          */
         patch: operations["change_project"];
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Project Audit
+         * @description What was done in the project, newest first.
+         */
+        get: operations["list_project_audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/audit/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export Project Audit
+         * @description As the export of everything, of one project.
+         */
+        get: operations["export_project_audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/channels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Project Channels */
+        get: operations["list_project_channels"];
+        put?: never;
+        /**
+         * Add Project Channel
+         * @description The secret of a webhook is in this answer, and is not shown again.
+         */
+        post: operations["add_project_channel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/channels/{channel}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove Project Channel
+         * @description What waits for it is not sent.
+         */
+        delete: operations["remove_project_channel"];
+        options?: never;
+        head?: never;
+        /** Change Project Channel */
+        patch: operations["change_project_channel"];
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/channels/{channel}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Project Deliveries
+         * @description The last 50, newest first.
+         */
+        get: operations["list_project_deliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/channels/{channel}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test Project Channel
+         * @description Send a test message now.
+         */
+        post: operations["test_project_channel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/projects/{project}/clusters": {
@@ -3302,6 +4043,115 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/mirrors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Mirrors
+         * @description Without those of workspaces that are private to others.
+         */
+        get: operations["list_mirrors"];
+        put?: never;
+        /**
+         * Create Mirror
+         * @description It runs at once, and again every so often, in the name of whoever made it.
+         */
+        post: operations["create_mirror"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/mirrors/{mirror}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get Mirror */
+        get: operations["get_mirror"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Mirror
+         * @description What it has put stays.
+         */
+        delete: operations["delete_mirror"];
+        options?: never;
+        head?: never;
+        /**
+         * Change Mirror
+         * @description Pause, resume or reschedule it.
+         */
+        patch: operations["change_mirror"];
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/mirrors/{mirror}/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan Mirror
+         * @description What a run would do now. Nothing is changed.
+         */
+        post: operations["plan_mirror"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/mirrors/{mirror}/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run Mirror
+         * @description Run it now instead of at its time.
+         */
+        post: operations["run_mirror"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/mirrors/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan New Mirror
+         * @description What the first run would do. Nothing is created or changed.
+         */
+        post: operations["plan_new_mirror"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/mlperf": {
         parameters: {
             query?: never;
@@ -3546,6 +4396,26 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/quota": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change Project Quota
+         * @description Set or lift quotas. What is used beyond a new one stays, and nothing is added to it.
+         */
+        patch: operations["change_project_quota"];
         trace?: never;
     };
     "/api/v1/projects/{project}/run-views": {
@@ -4374,6 +5244,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Project Usage
+         * @description What the project uses of the lake, of caches, of jobs and API calls, its quotas, and who has most of it.
+         */
+        get: operations["get_project_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{project}/workspaces": {
         parameters: {
             query?: never;
@@ -4519,6 +5409,70 @@ export interface paths {
          * @description The snapshots stay.
          */
         delete: operations["delete_snapshot_schedule"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/workspaces/{workspace}/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Workspace Sessions
+         * @description Those that have not ended, oldest first.
+         */
+        get: operations["list_workspace_sessions"];
+        put?: never;
+        /**
+         * Create Workspace Session
+         * @description Begin a job that has the workspace as its home, or find the one of this kind that has not ended.
+         */
+        post: operations["create_workspace_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/workspaces/{workspace}/sessions/{job}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Workspace Session
+         * @description How far it is. Of one that has failed, `said` is the last line of its log.
+         */
+        get: operations["get_workspace_session"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{project}/workspaces/{workspace}/sessions/{job}/open": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Open Workspace Session
+         * @description An address that opens it once, within a minute, without another token. 409 `not_ready` until it listens.
+         */
+        post: operations["open_workspace_session"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -4804,6 +5758,67 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/session/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End Own Session
+         * @description As DELETE, and tells where the session at the provider is ended.
+         */
+        post: operations["end_own_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Sessions
+         * @description One's own, the one used last first.
+         */
+        get: operations["list_sessions"];
+        put?: never;
+        post?: never;
+        /**
+         * End Sessions
+         * @description All of them but the one that asks.
+         */
+        delete: operations["end_sessions"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** End Session */
+        delete: operations["end_session"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/shares": {
         parameters: {
             query?: never;
@@ -4836,6 +5851,106 @@ export interface paths {
          * @description By the minute within the last day, otherwise by the hour, for 90 days.
          */
         get: operations["get_share_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Ways
+         * @description How one may sign in; `problem`: what the page was told of a sign-in that failed.
+         */
+        get: operations["list_ways"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/back-channel/{provider}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End Provider Sessions
+         * @description The provider tells that somebody signed out there (OpenID Connect Back-Channel Logout).
+         */
+        post: operations["end_provider_sessions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Finish Sign In
+         * @description Where the provider sends the browser back to.
+         */
+        get: operations["finish_sign_in"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/link/{provider}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start Link
+         * @description Begin to link an account of the provider with one's own: the browser goes to `url`.
+         */
+        post: operations["start_link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/start/{provider}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Start Sign In
+         * @description Send the browser to the provider. Problems are shown on the sign-in page.
+         */
+        get: operations["start_sign_in"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4919,6 +6034,26 @@ export interface paths {
          */
         put: operations["let_placements_last"];
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/support-bundle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make Support Bundle
+         * @description A tar.gz of what support needs to see, without secrets; what is inside is said in its README.
+         */
+        post: operations["make_support_bundle"];
         delete?: never;
         options?: never;
         head?: never;
@@ -5130,6 +6265,47 @@ export interface paths {
          *     A new password revokes the user's sessions and API tokens, except those of this request.
          */
         patch: operations["change_user"];
+        trace?: never;
+    };
+    "/api/v1/users/{user}/sign-ins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Linked Sign Ins
+         * @description Accounts at providers that are linked with this user.
+         */
+        get: operations["list_linked_sign_ins"];
+        put?: never;
+        /**
+         * Link Sign In
+         * @description Let whoever has this subject at the provider sign in as this user. People link their own on the page.
+         */
+        post: operations["link_sign_in"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/{user}/sign-ins/{provider}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Unlink Sign In */
+        delete: operations["unlink_sign_in"];
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/volumes": {
@@ -5364,8 +6540,24 @@ export interface components {
             action: string;
             /** Actor */
             actor: string;
+            /** Address */
+            address?: string | null;
+            /**
+             * After
+             * @default {}
+             */
+            after: {
+                [key: string]: unknown;
+            };
             /** At */
             at: string;
+            /**
+             * Before
+             * @default {}
+             */
+            before: {
+                [key: string]: unknown;
+            };
             /** Details */
             details: {
                 [key: string]: unknown;
@@ -5374,8 +6566,25 @@ export interface components {
             id: number;
             /** Project */
             project: string | null;
+            /** Request */
+            request?: string | null;
             /** Subject */
             subject: string;
+            /** Via */
+            via?: string | null;
+        };
+        /**
+         * AuditRetention
+         * @description Null: for ever.
+         */
+        AuditRetention: {
+            /** Keep Seconds */
+            keep_seconds: number | null;
+        };
+        /** AuditRetentionPut */
+        AuditRetentionPut: {
+            /** Keep Seconds */
+            keep_seconds: number | null;
         };
         /**
          * Backfill
@@ -5479,6 +6688,93 @@ export interface components {
             version: number;
         };
         /**
+         * Backup
+         * @description A complete backup. `bytes` is what it takes in its place.
+         */
+        Backup: {
+            /** Bytes */
+            bytes: number;
+            /** Created At */
+            created_at: string;
+            /** Database */
+            database: string;
+            /** Engine */
+            engine: string;
+            /** Files */
+            files: number;
+            /** Has Keys */
+            has_keys: boolean;
+            /** Id */
+            id: string;
+            /** Is Encrypted */
+            is_encrypted: boolean;
+            /** Revision */
+            revision: string;
+            /** Rows */
+            rows: number;
+            /** Tables */
+            tables: number;
+            /** Version */
+            version: string;
+        };
+        /**
+         * BackupRun
+         * @description One attempt to make or verify a backup.
+         */
+        BackupRun: {
+            /** Asked At */
+            asked_at: string;
+            /** Backup Id */
+            backup_id: string | null;
+            /** By */
+            by: string;
+            /** Bytes */
+            bytes: number | null;
+            /** Ended At */
+            ended_at: string | null;
+            /** Id */
+            id: string;
+            /** Problem */
+            problem: string | null;
+            /** Rows */
+            rows: number | null;
+            /** Started At */
+            started_at: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "running" | "done" | "failed";
+            /**
+             * Work
+             * @enum {string}
+             */
+            work: "create" | "verify";
+        };
+        /**
+         * BackupStatus
+         * @description `problem` says what is wrong; null: all is well. `every_seconds` 0: only when asked.
+         */
+        BackupStatus: {
+            /** Every Seconds */
+            every_seconds: number;
+            /** Hint */
+            hint: string | null;
+            /** Is Encrypted */
+            is_encrypted: boolean;
+            /** Keep */
+            keep: number;
+            newest: components["schemas"]["BackupRun"] | null;
+            /** Next At */
+            next_at: string | null;
+            /** Place */
+            place: string | null;
+            /** Problem */
+            problem: string | null;
+            /** Runs */
+            runs: components["schemas"]["BackupRun"][];
+        };
+        /**
          * Base
          * @description A commit of the same project that is published on the same volume: unchanged files may be taken from it.
          */
@@ -5547,6 +6843,28 @@ export interface components {
             over_quota: boolean;
             /** Project */
             project: string | null;
+        };
+        /**
+         * BrowserSession
+         * @description Somebody's browser. `current`: the one that asks. `provider` None: signed in with a password.
+         */
+        BrowserSession: {
+            /** Address */
+            address: string | null;
+            /** Created At */
+            created_at: string;
+            /** Current */
+            current: boolean;
+            /** Expires At */
+            expires_at: string;
+            /** Id */
+            id: string;
+            /** Last Used At */
+            last_used_at: string | null;
+            /** Provider */
+            provider: string | null;
+            /** User Agent */
+            user_agent: string | null;
         };
         /**
          * CacheAdd
@@ -6147,6 +7465,76 @@ export interface components {
             size_before: number | null;
         };
         /**
+         * Channel
+         * @description `to` is the address; of a webhook only the beginning of its URL. `last` is the delivery that was tried last.
+         */
+        Channel: {
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Id */
+            id: string;
+            /** Kinds */
+            kinds: components["schemas"]["NotificationKind"][];
+            last: components["schemas"]["Delivery"] | null;
+            /** Name */
+            name: string;
+            /** Project */
+            project: string | null;
+            /** To */
+            to: string;
+            type: components["schemas"]["ChannelType"];
+        };
+        /** ChannelChange */
+        ChannelChange: {
+            /** Kinds */
+            kinds: components["schemas"]["NotificationKind"][];
+        };
+        /**
+         * ChannelCreate
+         * @description Either `email`, empty for one's own address, or `webhook`, a URL. `kinds` null: the usual ones.
+         */
+        ChannelCreate: {
+            /** Email */
+            email?: string | null;
+            /** Kinds */
+            kinds?: components["schemas"]["NotificationKind"][] | null;
+            /** Name */
+            name: string;
+            /** Webhook */
+            webhook?: string | null;
+        };
+        /**
+         * ChannelCreated
+         * @description `secret` signs what a webhook gets. It is not shown again.
+         */
+        ChannelCreated: {
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Id */
+            id: string;
+            /** Kinds */
+            kinds: components["schemas"]["NotificationKind"][];
+            last: components["schemas"]["Delivery"] | null;
+            /** Name */
+            name: string;
+            /** Project */
+            project: string | null;
+            /** Secret */
+            secret: string | null;
+            /** To */
+            to: string;
+            type: components["schemas"]["ChannelType"];
+        };
+        /**
+         * ChannelType
+         * @enum {string}
+         */
+        ChannelType: "email" | "webhook";
+        /**
          * Check
          * @description One thing a test of a compute looked at. `value` is in `unit`, for programs; `message` is for people.
          */
@@ -6178,6 +7566,37 @@ export interface components {
          * @enum {string}
          */
         CheckState: "running" | "passed" | "failed";
+        /**
+         * Choice
+         * @description What is told of a kind: nothing, of one's own, or of everybody's. `project` null: wherever none was chosen.
+         */
+        Choice: {
+            /** Is Chosen */
+            is_chosen: boolean;
+            kind: components["schemas"]["NotificationKind"];
+            /** Label */
+            label: string;
+            /** Project */
+            project: string | null;
+            whose: components["schemas"]["Whose"];
+        };
+        /** Choices */
+        Choices: {
+            /** Items */
+            items: components["schemas"]["Choice"][];
+        };
+        /**
+         * ChoicesChange
+         * @description By kind; null goes back to what holds without a choice.
+         */
+        ChoicesChange: {
+            /** Choices */
+            choices: {
+                [key: string]: components["schemas"]["Whose"] | null;
+            };
+            /** Project */
+            project?: string | null;
+        };
         /**
          * Cluster
          * @description `desired` is what the scheduler asks for, `wanted` how many workers it is to have now, and why. `dashboard` is a
@@ -6223,6 +7642,11 @@ export interface components {
             /** Reasons */
             reasons: string[];
             scheduler: components["schemas"]["ClusterJob"] | null;
+            /**
+             * Scheduler Memory Bytes
+             * @default 0
+             */
+            scheduler_memory_bytes: number;
             /** Site */
             site: string;
             state: components["schemas"]["ClusterState"];
@@ -6244,7 +7668,8 @@ export interface components {
         /**
          * ClusterCreate
          * @description CPUs, memory, GPUs (in hundredths) and image are those of each worker. `environment` is a commit of requirements,
-         *     as of a job. Without `site`: that of `compute`, or the only one.
+         *     as of a job. Without `site`: that of `compute`, or the only one. `scheduler_memory_bytes` 0: as much as a worker,
+         *     from 1 to 4 GB.
          */
         ClusterCreate: {
             adapt?: components["schemas"]["ClusterLimits"] | null;
@@ -6279,6 +7704,11 @@ export interface components {
             name: string;
             /** On */
             on?: string | null;
+            /**
+             * Scheduler Memory Bytes
+             * @default 0
+             */
+            scheduler_memory_bytes: number;
             /** Site */
             site?: string | null;
             /**
@@ -6842,6 +8272,38 @@ export interface components {
             /** Volumes Connected */
             volumes_connected: number;
         };
+        /**
+         * Delivery
+         * @description One message to a channel. `status` is what the other side answered last.
+         */
+        Delivery: {
+            /** Attempts */
+            attempts: number;
+            /** Count */
+            count: number;
+            /** Created At */
+            created_at: string;
+            /** Due At */
+            due_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Id */
+            id: string;
+            /** Problem */
+            problem: string | null;
+            state: components["schemas"]["DeliveryState"];
+            /** Status */
+            status: number | null;
+            /** Title */
+            title: string;
+            /** Tried At */
+            tried_at: string | null;
+        };
+        /**
+         * DeliveryState
+         * @enum {string}
+         */
+        DeliveryState: "waiting" | "sent" | "gave-up" | "dropped";
         /**
          * Dependency
          * @description A job that must have ended before this one begins; `success`: and must have succeeded.
@@ -7409,6 +8871,12 @@ export interface components {
              */
             host: string;
             /**
+             * Joins
+             * @default
+             * @enum {string}
+             */
+            joins: "" | "ray";
+            /**
              * Refused
              * @default
              */
@@ -7644,6 +9112,11 @@ export interface components {
              */
             in_use: boolean;
             /**
+             * Many Nodes
+             * @default false
+             */
+            many_nodes: boolean;
+            /**
              * Measure
              * @default false
              */
@@ -7673,6 +9146,11 @@ export interface components {
              */
             snapshots: components["schemas"]["DesiredSnapshot"][];
             source: components["schemas"]["DesiredSource"];
+            /**
+             * Storage Class
+             * @default
+             */
+            storage_class: string;
             /** Token */
             token: string;
             /** Volume Id */
@@ -7682,6 +9160,50 @@ export interface components {
              * @enum {string}
              */
             want: "present" | "absent";
+        };
+        /** DeviceLogin */
+        DeviceLogin: {
+            /** Address */
+            address: string;
+            /** Created At */
+            created_at: string;
+            /** Expires At */
+            expires_at: string;
+            /** Machine */
+            machine: string;
+            /** User Code */
+            user_code: string;
+        };
+        /** DeviceLoginAnswer */
+        DeviceLoginAnswer: {
+            /** Confirm */
+            confirm: boolean;
+        };
+        /**
+         * DeviceLoginBegun
+         * @description The command line shows `user_code` and `url`, and asks with `secret` every `interval` seconds.
+         */
+        DeviceLoginBegun: {
+            /** Expires At */
+            expires_at: string;
+            /** Interval */
+            interval: number;
+            /** Secret */
+            secret: string;
+            /** Url */
+            url: string;
+            /** User Code */
+            user_code: string;
+        };
+        /** DeviceLoginCreate */
+        DeviceLoginCreate: {
+            /** Machine */
+            machine: string;
+        };
+        /** DeviceLoginPoll */
+        DeviceLoginPoll: {
+            /** Secret */
+            secret: string;
         };
         /**
          * Diff
@@ -8688,6 +10210,11 @@ export interface components {
             volume: string;
         };
         /**
+         * ExportFormat
+         * @enum {string}
+         */
+        ExportFormat: "jsonl" | "syslog";
+        /**
          * ExternalUrl
          * @description How to GET one external file: send `If-Match` with the ETag that its descriptor names, and compare the answer's.
          *
@@ -9162,6 +10689,40 @@ export interface components {
             jobs: components["schemas"]["JobGpus"][];
             /** Nodes */
             nodes: components["schemas"]["NodeGpus"][];
+        };
+        /**
+         * GroupRule
+         * @description `project` None: administrators of the site. `provider` None: groups of all of them.
+         */
+        GroupRule: {
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Group */
+            group: string;
+            /** Id */
+            id: string;
+            /** Project */
+            project: string | null;
+            /** Provider */
+            provider: string | null;
+            role: components["schemas"]["Role"];
+        };
+        /** GroupRuleCreate */
+        GroupRuleCreate: {
+            /** Group */
+            group: string;
+            /** Project */
+            project?: string | null;
+            /** Provider */
+            provider?: string | null;
+            role?: components["schemas"]["Role"] | null;
+        };
+        /** GroupRuleList */
+        GroupRuleList: {
+            /** Items */
+            items: components["schemas"]["GroupRule"][];
         };
         /**
          * Happening
@@ -10615,6 +12176,76 @@ export interface components {
          * @enum {string}
          */
         Launcher: "torch" | "mpi";
+        /** LdapChange */
+        LdapChange: {
+            /** Bind Dn */
+            bind_dn?: string | null;
+            /** Ca */
+            ca?: string | null;
+            /** Create Accounts */
+            create_accounts?: boolean | null;
+            /** Email Attribute */
+            email_attribute?: string | null;
+            /** Full Name Attribute */
+            full_name_attribute?: string | null;
+            /** Group Base */
+            group_base?: string | null;
+            /** Group Filter */
+            group_filter?: string | null;
+            /** Group Name */
+            group_name?: string | null;
+            /** Id Attribute */
+            id_attribute?: string | null;
+            /** Name Attribute */
+            name_attribute?: string | null;
+            /** Nested */
+            nested?: boolean | null;
+            /** Start Tls */
+            start_tls?: boolean | null;
+            /** Timeout */
+            timeout?: number | null;
+            /** Url */
+            url?: string | null;
+            /** User Base */
+            user_base?: string | null;
+            /** User Filter */
+            user_filter?: string | null;
+        };
+        /** LdapSettings */
+        LdapSettings: {
+            /** Bind Dn */
+            bind_dn: string;
+            /** Ca */
+            ca: string;
+            /** Create Accounts */
+            create_accounts: boolean;
+            /** Email Attribute */
+            email_attribute: string;
+            /** Full Name Attribute */
+            full_name_attribute: string;
+            /** Group Base */
+            group_base: string;
+            /** Group Filter */
+            group_filter: string;
+            /** Group Name */
+            group_name: string;
+            /** Id Attribute */
+            id_attribute: string;
+            /** Name Attribute */
+            name_attribute: string;
+            /** Nested */
+            nested: boolean;
+            /** Start Tls */
+            start_tls: boolean;
+            /** Timeout */
+            timeout: number;
+            /** Url */
+            url: string;
+            /** User Base */
+            user_base: string;
+            /** User Filter */
+            user_filter: string;
+        };
         /** LeaseHolder */
         LeaseHolder: {
             /** Job */
@@ -10897,6 +12528,24 @@ export interface components {
             /** Set At */
             set_at: string | null;
         };
+        /** LinkedSignIn */
+        LinkedSignIn: {
+            /** Created At */
+            created_at: string;
+            /** Email */
+            email: string;
+            /** Provider */
+            provider: string;
+            /** Subject */
+            subject: string;
+            /** Used At */
+            used_at: string | null;
+        };
+        /** LinkedSignInList */
+        LinkedSignInList: {
+            /** Items */
+            items: components["schemas"]["LinkedSignIn"][];
+        };
         /**
          * LinkPut
          * @description The whole of what is said of a link but its limit: what is left out is not known any more.
@@ -10908,6 +12557,19 @@ export interface components {
             latency_ms?: number | null;
             /** Price Per Gb */
             price_per_gb?: number | null;
+        };
+        /**
+         * LinkStarted
+         * @description Where the browser goes to link an account of a provider.
+         */
+        LinkStarted: {
+            /** Url */
+            url: string;
+        };
+        /** LocalLoginPut */
+        LocalLoginPut: {
+            /** On */
+            on: boolean;
         };
         /**
          * LogAnswer
@@ -10966,6 +12628,28 @@ export interface components {
             /** Password */
             password: string;
         };
+        /** LoginGrant */
+        LoginGrant: {
+            /** Code */
+            code: string;
+        };
+        /**
+         * LoginGrantCreate
+         * @description For a command line on this machine: `challenge` is the SHA-256 of its secret, in base64url.
+         */
+        LoginGrantCreate: {
+            /** Challenge */
+            challenge: string;
+            /** Machine */
+            machine: string;
+        };
+        /** LoginGrantRedeem */
+        LoginGrantRedeem: {
+            /** Code */
+            code: string;
+            /** Verifier */
+            verifier: string;
+        };
         /**
          * LogLeftOut
          * @description Bytes from `begin` to `end` (not included) are not held: the log grew beyond its limit.
@@ -10975,6 +12659,19 @@ export interface components {
             begin: number;
             /** End */
             end: number;
+        };
+        /** MarkedRead */
+        MarkedRead: {
+            /** Marked */
+            marked: number;
+        };
+        /**
+         * MarkRead
+         * @description Those with these ids; null means all.
+         */
+        MarkRead: {
+            /** Ids */
+            ids?: string[] | null;
         };
         /**
          * Match
@@ -11078,12 +12775,190 @@ export interface components {
         millpond__wire__health__Check: {
             /** Hint */
             hint?: string | null;
+            /** Level */
+            level?: ("ok" | "warning" | "error") | null;
             /** Message */
             message: string;
             /** Name */
             name: string;
             /** Ok */
             ok: boolean;
+        };
+        /** Mirror */
+        Mirror: {
+            /** Asked At */
+            asked_at: string | null;
+            /** Branch */
+            branch: string | null;
+            /** Commit Id */
+            commit_id: string | null;
+            /** Connection */
+            connection: string | null;
+            /** Content At */
+            content_at: string | null;
+            /** Created At */
+            created_at: string;
+            /** Dataset */
+            dataset: string | null;
+            /** Ended At */
+            ended_at: string | null;
+            /** Every Seconds */
+            every_seconds: number;
+            /** Failures */
+            failures: number;
+            /** Id */
+            id: string;
+            /** Label */
+            label: string | null;
+            lag: components["schemas"]["MirrorLag"] | null;
+            /** Mirrored At */
+            mirrored_at: string | null;
+            /** Name */
+            name: string;
+            /** Next At */
+            next_at: string | null;
+            /** Problem */
+            problem: string | null;
+            /** Progress */
+            progress: string | null;
+            /** Project */
+            project: string;
+            result: components["schemas"]["MirrorResult"] | null;
+            /** Site */
+            site: string | null;
+            /** Source */
+            source: string;
+            /** Started At */
+            started_at: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "running" | "waiting" | "failing" | "paused";
+            /** Target */
+            target: string;
+            /** Uri */
+            uri: string | null;
+            /** User */
+            user: string | null;
+            /** Volume */
+            volume: string | null;
+            /** Workspace */
+            workspace: string | null;
+        };
+        /**
+         * MirrorChange
+         * @description What is null stays. Who resumes a mirror is the one in whose name it runs from then on.
+         */
+        MirrorChange: {
+            /** Every Seconds */
+            every_seconds?: number | null;
+            /** Paused */
+            paused?: boolean | null;
+        };
+        /**
+         * MirrorCreate
+         * @description What a branch of a dataset or a workspace holds is brought to its target now and again every so often.
+         */
+        MirrorCreate: {
+            /** Connection */
+            connection?: string | null;
+            /**
+             * Every Seconds
+             * @default 3600
+             */
+            every_seconds: number;
+            /**
+             * Label
+             * @default
+             */
+            label: string;
+            /** Name */
+            name?: string | null;
+            /**
+             * Source
+             * @description DATASET[@BRANCH] or WORKSPACE[@LABEL]; `dataset:` or `workspace:` before a name that both have.
+             */
+            source: string;
+            /**
+             * Target
+             * @description s3://bucket/prefix, or the name of a site.
+             */
+            target: string;
+            /** Volume */
+            volume?: string | null;
+        };
+        /**
+         * MirrorIssue
+         * @description A file that was not mirrored, and why.
+         */
+        MirrorIssue: {
+            /** Path */
+            path: string;
+            /** Reason */
+            reason: string;
+        };
+        /**
+         * MirrorLag
+         * @description How far the target is behind: commits of the branch, or snapshots; bytes that would be sent; since when.
+         */
+        MirrorLag: {
+            /** Bytes */
+            bytes: number;
+            /** Commits */
+            commits: number;
+            /** Seconds */
+            seconds: number;
+        };
+        /**
+         * MirrorResult
+         * @description What a run did, or with `dry_run` would do. Of conflicts, and of files left out or failed, the first hundred are
+         *     named.
+         */
+        MirrorResult: {
+            /**
+             * Conflict Count
+             * @default 0
+             */
+            conflict_count: number;
+            /**
+             * Conflicts
+             * @default []
+             */
+            conflicts: components["schemas"]["MirrorIssue"][];
+            /** Copied */
+            copied: number;
+            /** Copied Bytes */
+            copied_bytes: number;
+            /**
+             * Dry Run
+             * @default false
+             */
+            dry_run: boolean;
+            /**
+             * Failed
+             * @default []
+             */
+            failed: components["schemas"]["MirrorIssue"][];
+            /**
+             * Failed Count
+             * @default 0
+             */
+            failed_count: number;
+            /** Removed */
+            removed: number;
+            /**
+             * Skipped
+             * @default []
+             */
+            skipped: components["schemas"]["MirrorIssue"][];
+            /**
+             * Skipped Count
+             * @default 0
+             */
+            skipped_count: number;
+            /** Unchanged */
+            unchanged: number;
         };
         /**
          * MlperfFigure
@@ -11610,6 +13485,8 @@ export interface components {
             last_used_at: string | null;
             /** Name */
             name: string;
+            /** Scopes */
+            scopes?: components["schemas"]["TokenScope"][] | null;
             /** Secret */
             secret: string;
         };
@@ -11722,6 +13599,63 @@ export interface components {
          */
         NodeKind: "commit" | "run" | "job" | "import";
         /**
+         * Notification
+         * @description What is alike and comes within an hour is one: `count` says of how many, `items` are the first 20.
+         */
+        Notification: {
+            /** At */
+            at: string;
+            /** Count */
+            count: number;
+            /** Id */
+            id: string;
+            /** Items */
+            items: components["schemas"]["NotificationItem"][];
+            kind: components["schemas"]["NotificationKind"];
+            /** Project */
+            project: string | null;
+            /** Read At */
+            read_at: string | null;
+            /** Title */
+            title: string;
+        };
+        /**
+         * NotificationItem
+         * @description One thing that happened. `link` is a path of the page.
+         */
+        NotificationItem: {
+            /** At */
+            at: string;
+            kind: components["schemas"]["NotificationKind"];
+            /** Link */
+            link: string;
+            /** Project */
+            project: string | null;
+            /** Subject */
+            subject: string;
+            /** Text */
+            text: string;
+            /** Title */
+            title: string;
+        };
+        /**
+         * NotificationKind
+         * @enum {string}
+         */
+        NotificationKind: "job-failed" | "job-succeeded" | "job-preempted" | "cache-refused" | "source-failing" | "mirror-failing" | "endpoint-drifting" | "volume-nearly-full" | "backup-failed" | "channel-failing";
+        /**
+         * NotificationPage
+         * @description `unread` counts all that are unread, not only those of this page.
+         */
+        NotificationPage: {
+            /** Items */
+            items: components["schemas"]["Notification"][];
+            /** Next */
+            next?: string | null;
+            /** Unread */
+            unread: number;
+        };
+        /**
          * Noun
          * @description What can be found; among equally good matches, in this order.
          * @enum {string}
@@ -11808,12 +13742,52 @@ export interface components {
              */
             workspaces: components["schemas"]["WorkspaceSeen"][];
         };
+        /** OidcChange */
+        OidcChange: {
+            /** Allow Unverified Email */
+            allow_unverified_email?: boolean | null;
+            /** Client Id */
+            client_id?: string | null;
+            /** Create Accounts */
+            create_accounts?: boolean | null;
+            /** Domains */
+            domains?: string[] | null;
+            /** Groups Claim */
+            groups_claim?: string | null;
+            /** Issuer */
+            issuer?: string | null;
+            /** Name Claim */
+            name_claim?: string | null;
+            /** Scopes */
+            scopes?: string[] | null;
+        };
+        /** OidcSettings */
+        OidcSettings: {
+            /** Allow Unverified Email */
+            allow_unverified_email: boolean;
+            /** Client Id */
+            client_id: string;
+            /** Create Accounts */
+            create_accounts: boolean;
+            /** Domains */
+            domains: string[];
+            /** Groups Claim */
+            groups_claim: string;
+            /** Issuer */
+            issuer: string;
+            /** Name Claim */
+            name_claim: string;
+            /** Scopes */
+            scopes: string[];
+        };
         /** PackSlotsRequest */
         PackSlotsRequest: {
             /** Count */
             count: number;
             /** Crc32 */
             crc32?: string[];
+            /** Sizes */
+            sizes?: number[];
         };
         /** PacksWritten */
         PacksWritten: {
@@ -11848,6 +13822,20 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[Backup] */
+        Page_Backup_: {
+            /** Items */
+            items: components["schemas"]["Backup"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[BrowserSession] */
+        Page_BrowserSession_: {
+            /** Items */
+            items: components["schemas"]["BrowserSession"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[CachedCommit] */
         Page_CachedCommit_: {
             /** Items */
@@ -11866,6 +13854,13 @@ export interface components {
         Page_CachePolicy_: {
             /** Items */
             items: components["schemas"]["CachePolicy"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[Channel] */
+        Page_Channel_: {
+            /** Items */
+            items: components["schemas"]["Channel"][];
             /** Next */
             next?: string | null;
         };
@@ -11901,6 +13896,13 @@ export interface components {
         Page_Dataset_: {
             /** Items */
             items: components["schemas"]["Dataset"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[Delivery] */
+        Page_Delivery_: {
+            /** Items */
+            items: components["schemas"]["Delivery"][];
             /** Next */
             next?: string | null;
         };
@@ -11978,6 +13980,13 @@ export interface components {
         Page_Member_: {
             /** Items */
             items: components["schemas"]["Member"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[Mirror] */
+        Page_Mirror_: {
+            /** Items */
+            items: components["schemas"]["Mirror"][];
             /** Next */
             next?: string | null;
         };
@@ -12180,6 +14189,23 @@ export interface components {
          * @enum {string}
          */
         ParamPlace: "argument" | "variable" | "params";
+        /**
+         * PartHealth
+         * @description `seconds` since when it is not well.
+         */
+        PartHealth: {
+            /** Message */
+            message: string;
+            /** Name */
+            name: string;
+            /** Ok */
+            ok: boolean;
+            /**
+             * Seconds
+             * @default 0
+             */
+            seconds: number;
+        };
         /**
          * PartState
          * @enum {string}
@@ -12615,6 +14641,13 @@ export interface components {
             /** Stored Bytes */
             stored_bytes: number;
         };
+        /** ProjectUsage */
+        ProjectUsage: {
+            /** Items */
+            items: components["schemas"]["QuotaUse"][];
+            /** Project */
+            project: string;
+        };
         /**
          * ProjectWhatIf
          * @description Other settings of a project; what is left out stays as it is.
@@ -12630,6 +14663,84 @@ export interface components {
             quota?: number | null;
             /** Weight */
             weight?: number | null;
+        };
+        /**
+         * Provider
+         * @description `redirect_uri`, `sign_out_uri` and `back_channel_uri` are what its administrator enters there.
+         */
+        Provider: {
+            /** Back Channel Uri */
+            back_channel_uri?: string | null;
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Enabled */
+            enabled: boolean;
+            /** Has Secret */
+            has_secret: boolean;
+            kind: components["schemas"]["ProviderKind"];
+            ldap?: components["schemas"]["LdapSettings"] | null;
+            /** Name */
+            name: string;
+            oidc?: components["schemas"]["OidcSettings"] | null;
+            /** Redirect Uri */
+            redirect_uri?: string | null;
+            /** Sign Out Uri */
+            sign_out_uri?: string | null;
+            /** Title */
+            title: string;
+        };
+        /** ProviderChange */
+        ProviderChange: {
+            /** Enabled */
+            enabled?: boolean | null;
+            ldap?: components["schemas"]["LdapChange"] | null;
+            oidc?: components["schemas"]["OidcChange"] | null;
+            /** Secret */
+            secret?: string | null;
+            /** Title */
+            title?: string | null;
+        };
+        /**
+         * ProviderCreate
+         * @description Either `oidc` or `ldap`. `secret`: of the client there, or the password of `bind_dn`.
+         */
+        ProviderCreate: {
+            ldap?: components["schemas"]["LdapChange"] | null;
+            /** Name */
+            name: string;
+            oidc?: components["schemas"]["OidcChange"] | null;
+            /** Secret */
+            secret?: string | null;
+            /**
+             * Title
+             * @default
+             */
+            title: string;
+        };
+        /**
+         * ProviderKind
+         * @enum {string}
+         */
+        ProviderKind: "oidc" | "ldap";
+        /** ProviderList */
+        ProviderList: {
+            /** Items */
+            items: components["schemas"]["Provider"][];
+            /** Local Login */
+            local_login: boolean;
+        };
+        /** ProviderTest */
+        ProviderTest: {
+            /** Found */
+            found: string[];
+            /** Hint */
+            hint?: string | null;
+            /** Problem */
+            problem?: string | null;
+            /** Works */
+            works: boolean;
         };
         /**
          * Pruning
@@ -12717,6 +14828,48 @@ export interface components {
             description: string;
             /** Templates */
             templates: components["schemas"]["QueueEntry"][];
+        };
+        /**
+         * QuotaChange
+         * @description What is left out stays; null lifts a limit.
+         */
+        QuotaChange: {
+            /** Cached Bytes */
+            cached_bytes?: number | null;
+            /** Calls Per Minute */
+            calls_per_minute?: number | null;
+            /** Jobs */
+            jobs?: number | null;
+            /** Lake Bytes */
+            lake_bytes?: number | null;
+        };
+        /** QuotaHolder */
+        QuotaHolder: {
+            /** Amount */
+            amount: number;
+            /** Name */
+            name: string;
+        };
+        /**
+         * QuotaUse
+         * @description Of `lake` and `cached` in bytes, of `jobs` those at work, of `calls` those of the last minute.
+         *
+         *     `limit` null: no quota. `text` says the same in words; `holders` have most of it, the greatest first.
+         */
+        QuotaUse: {
+            /** Holders */
+            holders: components["schemas"]["QuotaHolder"][];
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "lake" | "cached" | "jobs" | "calls";
+            /** Limit */
+            limit: number | null;
+            /** Text */
+            text: string;
+            /** Used */
+            used: number;
         };
         /**
          * Rank
@@ -13147,6 +15300,18 @@ export interface components {
          * @enum {string}
          */
         Role: "viewer" | "member" | "admin";
+        /**
+         * RoleReason
+         * @description `project` None: the administration of the site.
+         */
+        RoleReason: {
+            after: components["schemas"]["Role"] | null;
+            before: components["schemas"]["Role"] | null;
+            /** Project */
+            project: string | null;
+            /** Text */
+            text: string;
+        };
         /** RolloutState */
         RolloutState: {
             /** Canary */
@@ -13155,6 +15320,34 @@ export interface components {
             reason: string;
             /** Since */
             since: string;
+        };
+        /**
+         * RuleTest
+         * @description Claims of somebody at a provider; for a directory `username` and `groups`.
+         */
+        RuleTest: {
+            /** Claims */
+            claims: {
+                [key: string]: unknown;
+            };
+            /** Provider */
+            provider: string;
+        };
+        /**
+         * RuleTested
+         * @description `user` None: somebody who has no account here yet. `groups` None: the provider did not tell them.
+         */
+        RuleTested: {
+            /** Groups */
+            groups: string[] | null;
+            /** Name */
+            name: string;
+            /** Reasons */
+            reasons: components["schemas"]["RoleReason"][];
+            /** Refused */
+            refused?: string | null;
+            /** User */
+            user: string | null;
         };
         /** Run */
         Run: {
@@ -13932,6 +16125,24 @@ export interface components {
             values: (number | null)[];
         };
         /**
+         * ServerHealth
+         * @description `degraded`: a part is away, and what needs it waits; `unavailable`: this server can answer nothing.
+         */
+        ServerHealth: {
+            /**
+             * Is Stopping
+             * @default false
+             */
+            is_stopping: boolean;
+            /** Parts */
+            parts: components["schemas"]["PartHealth"][];
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "ready" | "degraded" | "unavailable";
+        };
+        /**
          * ServiceSeen
          * @description What the process of a service wrote about itself: once it is ready, and what it has counted.
          */
@@ -13952,11 +16163,112 @@ export interface components {
         Session: {
             /** Csrf */
             csrf?: string | null;
+            /**
+             * Has Password
+             * @default true
+             */
+            has_password: boolean;
             /** Projects */
             projects: components["schemas"]["ProjectRole"][];
+            /** Scopes */
+            scopes?: components["schemas"]["TokenScope"][] | null;
             /** Server Version */
             server_version: string;
             user: components["schemas"]["User"];
+            /** Warnings */
+            warnings?: string[];
+        };
+        /**
+         * SessionCreate
+         * @description `install` builds an environment that has the program; `environment` is the commit of another one.
+         *
+         *     `on` names a template or queue, which fills in what is left empty. `inputs` are `dataset[@ref]`.
+         */
+        SessionCreate: {
+            /** Compute */
+            compute?: string | null;
+            /**
+             * Cpu
+             * @default 0
+             */
+            cpu: number;
+            /** Environment */
+            environment?: string | null;
+            /**
+             * Gpu Hundredths
+             * @default 0
+             */
+            gpu_hundredths: number;
+            /**
+             * Idle Seconds
+             * @default 28800
+             */
+            idle_seconds: number;
+            /** Image */
+            image?: string | null;
+            /**
+             * Inputs
+             * @default []
+             */
+            inputs: string[];
+            /**
+             * Install
+             * @default false
+             */
+            install: boolean;
+            /** @default lab */
+            kind: components["schemas"]["SessionKind"];
+            /**
+             * Memory Bytes
+             * @default 0
+             */
+            memory_bytes: number;
+            /** On */
+            on?: string | null;
+            /**
+             * Workspaces
+             * @default []
+             */
+            workspaces: string[];
+        };
+        /**
+         * SessionKind
+         * @enum {string}
+         */
+        SessionKind: "lab" | "code" | "shell";
+        /** SessionOpened */
+        SessionOpened: {
+            /** Compute */
+            compute: string | null;
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Environment Job */
+            environment_job: string | null;
+            /** Is New */
+            is_new: boolean;
+            /** Job */
+            job: string;
+            kind: components["schemas"]["SessionKind"];
+            /** Name */
+            name: string;
+            /** Port */
+            port: number | null;
+            /** Reason */
+            reason: string | null;
+            /** Said */
+            said: string;
+            /** Started At */
+            started_at: string | null;
+            state: components["schemas"]["JobState"];
+            /** Title */
+            title: string;
+        };
+        /** SessionsEnded */
+        SessionsEnded: {
+            /** Count */
+            count: number;
         };
         /**
          * Share
@@ -14062,12 +16374,56 @@ export interface components {
             inodes: number;
         };
         /**
+         * SignedOut
+         * @description `url`: where the session at the provider is ended, for the browser to go to.
+         */
+        SignedOut: {
+            /** Url */
+            url?: string | null;
+        };
+        /**
          * SignedUrls
          * @description In the order of the objects. Each works for an hour, without credentials.
          */
         SignedUrls: {
             /** Urls */
             urls: string[];
+        };
+        /** SignInLinkPut */
+        SignInLinkPut: {
+            /** Provider */
+            provider: string;
+            /** Subject */
+            subject: string;
+        };
+        /** SignInProblem */
+        SignInProblem: {
+            /** Code */
+            code: string;
+            /** Detail */
+            detail: string;
+            /** Hint */
+            hint?: string | null;
+        };
+        /** SignInProvider */
+        SignInProvider: {
+            /** Name */
+            name: string;
+            /** Title */
+            title: string;
+        };
+        /**
+         * SignInWays
+         * @description How one may sign in here. `password`: with name and password, kept here or by a directory.
+         */
+        SignInWays: {
+            /** Directories */
+            directories: components["schemas"]["SignInProvider"][];
+            /** Password */
+            password: boolean;
+            problem?: components["schemas"]["SignInProblem"] | null;
+            /** Providers */
+            providers: components["schemas"]["SignInProvider"][];
         };
         /** Site */
         Site: {
@@ -14191,6 +16547,63 @@ export interface components {
             slots: components["schemas"]["Slot"][];
         };
         /**
+         * Smtp
+         * @description The password is never shown.
+         */
+        Smtp: {
+            /** Domains */
+            domains: string[];
+            /** Has Password */
+            has_password: boolean;
+            /** Host */
+            host: string;
+            /** Port */
+            port: number;
+            /** Sender */
+            sender: string;
+            /** Set At */
+            set_at: string | null;
+            /** Set By */
+            set_by: string;
+            tls: components["schemas"]["SmtpTls"];
+            /** User */
+            user: string | null;
+        };
+        /**
+         * SmtpSet
+         * @description `port` null: the usual one. `password` null: it stays, as long as host and user do. `domains`: where e-mail may
+         *     go; none means anywhere.
+         */
+        SmtpSet: {
+            /**
+             * Domains
+             * @default []
+             */
+            domains: string[];
+            /** Host */
+            host: string;
+            /** Password */
+            password?: string | null;
+            /** Port */
+            port?: number | null;
+            /** Sender */
+            sender: string;
+            /** @default starttls */
+            tls: components["schemas"]["SmtpTls"];
+            /** User */
+            user?: string | null;
+        };
+        /** SmtpTest */
+        SmtpTest: {
+            /** To */
+            to: string;
+        };
+        /**
+         * SmtpTls
+         * @enum {string}
+         */
+        SmtpTls: "starttls" | "tls" | "none";
+        /**
          * SnapshotCreate
          * @description With `keep` (`7` or `30d`), `name` is that of a series, whose older snapshots go by this rule.
          */
@@ -14300,6 +16713,11 @@ export interface components {
              * @default 0
              */
             files: number;
+            /**
+             * Near
+             * @default true
+             */
+            near: boolean;
             /** Number */
             number: number;
             /** Problem */
@@ -14525,6 +16943,44 @@ export interface components {
             required: boolean;
             /** Type */
             type: string;
+        };
+        /**
+         * StorageClassSeen
+         * @description A class of which the agent of a Kubernetes cluster makes claims for workspaces, by what its API server says.
+         */
+        StorageClassSeen: {
+            /**
+             * Clones
+             * @default false
+             */
+            clones: boolean;
+            /**
+             * Expands
+             * @default false
+             */
+            expands: boolean;
+            /**
+             * Is Default
+             * @default false
+             */
+            is_default: boolean;
+            /** Name */
+            name: string;
+            /**
+             * Provisioner
+             * @default
+             */
+            provisioner: string;
+            /**
+             * Snapshot Class
+             * @default
+             */
+            snapshot_class: string;
+            /**
+             * Snapshot Problem
+             * @default
+             */
+            snapshot_problem: string;
         };
         /**
          * StoreProbe
@@ -14753,6 +17209,20 @@ export interface components {
             price_per_hour: number;
         };
         /**
+         * TestResult
+         * @description Whether a test message was taken, and if not, why.
+         */
+        TestResult: {
+            /** Hint */
+            hint: string | null;
+            /** Problem */
+            problem: string | null;
+            /** Status */
+            status: number | null;
+            /** Works */
+            works: boolean;
+        };
+        /**
          * Tier
          * @description A class of service. Throughput and price are relative to the standard one.
          */
@@ -14830,6 +17300,8 @@ export interface components {
             last_used_at: string | null;
             /** Name */
             name: string;
+            /** Scopes */
+            scopes?: components["schemas"]["TokenScope"][] | null;
         };
         /** TokenCreate */
         TokenCreate: {
@@ -14840,7 +17312,17 @@ export interface components {
             expires_seconds: number | null;
             /** Name */
             name: string;
+            /** Scopes */
+            scopes?: components["schemas"]["TokenScope"][] | null;
+            /** User */
+            user?: string | null;
         };
+        /**
+         * TokenScope
+         * @description What a token may be used for. Each includes reading; `admin` includes everything its owner may do.
+         * @enum {string}
+         */
+        TokenScope: "read" | "data" | "submit" | "admin";
         /** Top */
         Top: {
             /** Jobs */
@@ -15219,6 +17701,11 @@ export interface components {
             created_at: string;
             /** Id */
             id: string;
+            /**
+             * Takes Sizes
+             * @default false
+             */
+            takes_sizes: boolean;
         };
         /**
          * UploadCreate
@@ -15366,12 +17853,22 @@ export interface components {
             created_at: string;
             /** Disabled At */
             disabled_at?: string | null;
+            /**
+             * Email
+             * @default
+             */
+            email: string;
             /** Full Name */
             full_name: string;
             /** Id */
             id: string;
             /** Is Admin */
             is_admin: boolean;
+            /**
+             * Is Service
+             * @default false
+             */
+            is_service: boolean;
             /** Name */
             name: string;
         };
@@ -15405,10 +17902,15 @@ export interface components {
              * @default false
              */
             is_admin: boolean;
+            /**
+             * Is Service
+             * @default false
+             */
+            is_service: boolean;
             /** Name */
             name: string;
             /** Password */
-            password: string;
+            password?: string | null;
         };
         /**
          * ValueDifference
@@ -15754,6 +18256,11 @@ export interface components {
              */
             squashed: boolean;
             /**
+             * Storage Classes
+             * @default []
+             */
+            storage_classes: components["schemas"]["StorageClassSeen"][];
+            /**
              * Subvolumes
              * @default false
              */
@@ -15915,6 +18422,12 @@ export interface components {
             rebalance?: boolean | null;
         };
         /**
+         * Whose
+         * @description Of a kind, what somebody wants to be told: nothing, of what is their own, or of everybody's in their projects.
+         * @enum {string}
+         */
+        Whose: "off" | "own" | "all";
+        /**
          * Why
          * @description `rule` is the one that it waits or was placed under (docs/scheduling.md); `reasons` are its words.
          */
@@ -15969,6 +18482,8 @@ export interface components {
             id: string;
             /** Jobs */
             jobs: components["schemas"]["WorkspaceJob"][];
+            /** Many Nodes */
+            many_nodes: boolean;
             /** Measured At */
             measured_at: string | null;
             /** Name */
@@ -16007,6 +18522,8 @@ export interface components {
             snapshots: number;
             source: components["schemas"]["WorkspaceOrigin"];
             state: components["schemas"]["WorkspaceState"];
+            /** Storage Class */
+            storage_class: string;
             /** Took Seconds */
             took_seconds: number | null;
             /** Unique Bytes */
@@ -16047,6 +18564,11 @@ export interface components {
              * @default
              */
             git_ref: string;
+            /**
+             * Many Nodes
+             * @default false
+             */
+            many_nodes: boolean;
             /** Name */
             name: string;
             /** Near */
@@ -16063,6 +18585,8 @@ export interface components {
             shared: boolean;
             /** Size Bytes */
             size_bytes?: number | null;
+            /** Storage Class */
+            storage_class?: string | null;
             /** Tier */
             tier?: string | null;
             /** Volume */
@@ -16168,7 +18692,7 @@ export interface components {
              * @default measured
              * @enum {string}
              */
-            quota: "qgroup" | "project" | "measured";
+            quota: "qgroup" | "project" | "claim" | "measured";
             /**
              * Reason
              * @default
@@ -16205,6 +18729,41 @@ export interface components {
             transient: boolean;
             /** Unique Bytes */
             unique_bytes?: number | null;
+        };
+        /**
+         * WorkspaceSession
+         * @description `reason` says why its job is in this state, `said` what a failed one wrote last.
+         */
+        WorkspaceSession: {
+            /** Compute */
+            compute: string | null;
+            /** Created At */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Environment Job */
+            environment_job: string | null;
+            /** Job */
+            job: string;
+            kind: components["schemas"]["SessionKind"];
+            /** Name */
+            name: string;
+            /** Port */
+            port: number | null;
+            /** Reason */
+            reason: string | null;
+            /** Said */
+            said: string;
+            /** Started At */
+            started_at: string | null;
+            state: components["schemas"]["JobState"];
+            /** Title */
+            title: string;
+        };
+        /** WorkspaceSessions */
+        WorkspaceSessions: {
+            /** Items */
+            items: components["schemas"]["WorkspaceSession"][];
         };
         /**
          * WorkspaceSnapshot
@@ -16496,10 +19055,25 @@ export interface operations {
     list_audit: {
         parameters: {
             query?: {
+                /** @description `user.create`, or `user` for all that was done to any. */
+                action?: string | null;
+                /** @description The address that the request came from. */
+                address?: string | null;
                 /** @description `next` of the previous page. */
                 cursor?: string | null;
                 /** @description Maximum number of items. */
                 limit?: number;
+                project?: string | null;
+                /** @description Found anywhere in an entry, whatever the case. */
+                q?: string | null;
+                /** @description ISO 8601; without an offset, UTC. */
+                since?: string | null;
+                /** @description To what; with `*` at its end, a beginning. */
+                subject?: string | null;
+                /** @description ISO 8601; without an offset, UTC. */
+                until?: string | null;
+                /** @description Name of a user, agent or service account. */
+                who?: string | null;
             };
             header?: never;
             path?: never;
@@ -16514,6 +19088,633 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Page_AuditRecord_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    export_audit: {
+        parameters: {
+            query?: {
+                /** @description `user.create`, or `user` for all that was done to any. */
+                action?: string | null;
+                /** @description The address that the request came from. */
+                address?: string | null;
+                format?: components["schemas"]["ExportFormat"];
+                project?: string | null;
+                /** @description Found anywhere in an entry, whatever the case. */
+                q?: string | null;
+                /** @description ISO 8601; without an offset, UTC. */
+                since?: string | null;
+                /** @description To what; with `*` at its end, a beginning. */
+                subject?: string | null;
+                /** @description ISO 8601; without an offset, UTC. */
+                until?: string | null;
+                /** @description Name of a user, agent or service account. */
+                who?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_audit_retention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditRetention"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_audit_retention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AuditRetentionPut"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditRetention"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_local_login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LocalLoginPut"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_providers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderList"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProviderCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Provider"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Provider"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProviderChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Provider"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    test_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderTest"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_rules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GroupRuleList"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_rule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GroupRuleCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GroupRule"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_rule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                rule: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    test_rules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RuleTest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuleTested"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_backups: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Backup_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_backup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackupRun"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    download_backup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                backup: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    verify_backup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                backup: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackupRun"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_backup_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                backup_run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackupRun"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_backup_status: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackupStatus"];
                 };
             };
             /** @description A problem */
@@ -17585,7 +20786,175 @@ export interface operations {
             };
         };
     };
+    begin_device_login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeviceLoginCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceLoginBegun"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_device_login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                code: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceLogin"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    answer_device_login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                code: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeviceLoginAnswer"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceLogin"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    poll_device_login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeviceLoginPoll"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewToken"] | null;
+                };
+            };
+            /** @description Not confirmed yet. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_doctor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Doctor"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_server_doctor: {
         parameters: {
             query?: never;
             header?: never;
@@ -18101,6 +21470,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["GpuUse"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_health: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerHealth"];
                 };
             };
             /** @description A problem */
@@ -18722,6 +22120,72 @@ export interface operations {
             };
         };
     };
+    grant_login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LoginGrantCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoginGrant"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    redeem_login_grant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LoginGrantRedeem"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewToken"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_all_models: {
         parameters: {
             query?: {
@@ -18910,6 +22374,451 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SharedMount"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_notifications: {
+        parameters: {
+            query?: {
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                /** @description Maximum number of items. */
+                limit?: number;
+                /** @description Only of this project. */
+                project?: string | null;
+                unread?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationPage"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_own_channels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Channel_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_own_channel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChannelCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChannelCreated"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_own_channel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                channel: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_own_channel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                channel: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChannelChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Channel"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_own_deliveries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                channel: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Delivery_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    test_own_channel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                channel: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestResult"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_notification_choices: {
+        parameters: {
+            query?: {
+                /** @description Only of this project. */
+                project?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Choices"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_notification_choices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChoicesChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Choices"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    mark_notifications_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MarkRead"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MarkedRead"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_smtp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Smtp"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_smtp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SmtpSet"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Smtp"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_smtp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    test_smtp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SmtpTest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestResult"];
                 };
             };
             /** @description A problem */
@@ -19211,6 +23120,305 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Project"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_project_audit: {
+        parameters: {
+            query?: {
+                /** @description `user.create`, or `user` for all that was done to any. */
+                action?: string | null;
+                /** @description The address that the request came from. */
+                address?: string | null;
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                /** @description Maximum number of items. */
+                limit?: number;
+                /** @description Found anywhere in an entry, whatever the case. */
+                q?: string | null;
+                /** @description ISO 8601; without an offset, UTC. */
+                since?: string | null;
+                /** @description To what; with `*` at its end, a beginning. */
+                subject?: string | null;
+                /** @description ISO 8601; without an offset, UTC. */
+                until?: string | null;
+                /** @description Name of a user, agent or service account. */
+                who?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_AuditRecord_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    export_project_audit: {
+        parameters: {
+            query?: {
+                /** @description `user.create`, or `user` for all that was done to any. */
+                action?: string | null;
+                /** @description The address that the request came from. */
+                address?: string | null;
+                format?: components["schemas"]["ExportFormat"];
+                /** @description Found anywhere in an entry, whatever the case. */
+                q?: string | null;
+                /** @description ISO 8601; without an offset, UTC. */
+                since?: string | null;
+                /** @description To what; with `*` at its end, a beginning. */
+                subject?: string | null;
+                /** @description ISO 8601; without an offset, UTC. */
+                until?: string | null;
+                /** @description Name of a user, agent or service account. */
+                who?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_project_channels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Channel_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_project_channel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChannelCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChannelCreated"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_project_channel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                channel: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_project_channel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                channel: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChannelChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Channel"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_project_deliveries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                channel: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Delivery_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    test_project_channel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                channel: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestResult"];
                 };
             };
             /** @description A problem */
@@ -23202,6 +27410,282 @@ export interface operations {
             };
         };
     };
+    list_mirrors: {
+        parameters: {
+            query?: {
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                /** @description Maximum number of items. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Mirror_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_mirror: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MirrorCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Mirror"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_mirror: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                mirror: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Mirror"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_mirror: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                mirror: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_mirror: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                mirror: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MirrorChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Mirror"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_mirror: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                mirror: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MirrorResult"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    run_mirror: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                mirror: string;
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Mirror"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_new_mirror: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MirrorCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MirrorResult"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_mlperf: {
         parameters: {
             query?: never;
@@ -23863,6 +28347,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ModelVersion"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_project_quota: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["QuotaChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectUsage"];
                 };
             };
             /** @description A problem */
@@ -25672,6 +30191,38 @@ export interface operations {
             };
         };
     };
+    get_project_usage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectUsage"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_workspaces: {
         parameters: {
             query?: {
@@ -26056,6 +30607,144 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_workspace_sessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                workspace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceSessions"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_workspace_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The project's name. */
+                project: string;
+                workspace: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionOpened"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_workspace_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: string;
+                /** @description The project's name. */
+                project: string;
+                workspace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceSession"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    open_workspace_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: string;
+                /** @description The project's name. */
+                project: string;
+                workspace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PortAddress"];
+                };
             };
             /** @description A problem */
             default: {
@@ -26730,6 +31419,131 @@ export interface operations {
             };
         };
     };
+    end_own_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedOut"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_sessions: {
+        parameters: {
+            query?: {
+                /** @description Whose; for site administrators. */
+                user?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_BrowserSession_"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    end_sessions: {
+        parameters: {
+            query?: {
+                /** @description Whose; for site administrators. */
+                user?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionsEnded"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    end_session: {
+        parameters: {
+            query?: {
+                /** @description Whose; for site administrators. */
+                user?: string | null;
+            };
+            header?: never;
+            path: {
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_shares: {
         parameters: {
             query?: never;
@@ -26781,6 +31595,158 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ShareHistory"];
                 };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_ways: {
+        parameters: {
+            query?: {
+                problem?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInWays"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    end_provider_sessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    finish_sign_in: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    start_link: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkStarted"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    start_sign_in: {
+        parameters: {
+            query?: {
+                /** @description Path of the page to show then. */
+                next?: string;
+            };
+            header?: never;
+            path: {
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            302: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem */
             default: {
@@ -27042,6 +32008,33 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Site"];
                 };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    make_support_bundle: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem */
             default: {
@@ -27316,6 +32309,8 @@ export interface operations {
                 cursor?: string | null;
                 /** @description Maximum number of items. */
                 limit?: number;
+                /** @description Whose; for site administrators. */
+                user?: string | null;
             };
             header?: never;
             path?: never;
@@ -27378,7 +32373,10 @@ export interface operations {
     };
     delete_token: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Whose; for site administrators. */
+                user?: string | null;
+            };
             header?: never;
             path: {
                 token: string;
@@ -27613,6 +32611,104 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["User"];
                 };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_linked_sign_ins: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkedSignInList"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    link_sign_in: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignInLinkPut"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkedSignIn"];
+                };
+            };
+            /** @description A problem */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    unlink_sign_in: {
+        parameters: {
+            query: {
+                subject: string;
+            };
+            header?: never;
+            path: {
+                provider: string;
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem */
             default: {

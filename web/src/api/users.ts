@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { api, queries, take } from "./client";
-import { byPage, paged } from "./paging";
+import { paged } from "./paging";
 
 const refresh = () => queries.invalidateQueries({ queryKey: ["users"] });
 
@@ -11,8 +11,10 @@ export const usersQuery = paged(["users"], (cursor) =>
 export interface NewUser {
   name: string;
   full_name: string;
-  password: string;
+  /** None: they sign in with a provider, or are a service account. */
+  password: string | null;
   is_admin: boolean;
+  is_service: boolean;
 }
 
 export function useCreateUser() {
@@ -47,8 +49,3 @@ export function useDeleteUser() {
     onSuccess: refresh,
   });
 }
-
-/** Newest first. */
-export const auditPages = byPage(["audit"], (cursor) =>
-  take(api.GET("/api/v1/audit", { params: { query: { cursor } } })),
-);

@@ -20,10 +20,11 @@ interface CommandProps {
   command: string;
   /** Shown whole, over several lines; otherwise what does not fit is scrolled to. */
   wrap?: boolean;
+  label?: string;
 }
 
 /** The command line that does what the page shows, to copy. */
-export function CommandLine({ command, wrap = false }: CommandProps) {
+export function CommandLine({ command, wrap = false, label = "Copy the command" }: CommandProps) {
   const look = wrap
     ? ({ whiteSpace: "pre-wrap", overflowWrap: "anywhere" } as const)
     : ({ overflowX: "auto", whiteSpace: "pre" } as const);
@@ -32,7 +33,7 @@ export function CommandLine({ command, wrap = false }: CommandProps) {
       <Code block px="sm" py={6} style={look} tabIndex={0}>
         {command}
       </Code>
-      <CopyIcon value={command} label="Copy the command" />
+      <CopyIcon value={command} label={label} />
     </Group>
   );
 }

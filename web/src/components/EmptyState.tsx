@@ -1,6 +1,7 @@
-import { Group, Paper, Stack, Text, ThemeIcon } from "@mantine/core";
+import { Anchor, Group, Paper, Stack, Text, ThemeIcon } from "@mantine/core";
 import type { Icon } from "@tabler/icons-react";
 import type { ReactNode } from "react";
+import { docsAddress } from "../lib/base";
 import { CommandLine } from "./Copyable";
 
 interface Props {
@@ -9,10 +10,12 @@ interface Props {
   sentence: string;
   action?: ReactNode;
   command?: string;
+  /** The page of the documentation that tells more, like `jobs/`. */
+  docs?: string;
 }
 
 /** What a page shows when there is nothing yet: one sentence, one button, the command line that does the same. */
-export function EmptyState({ icon: Picture, sentence, action, command }: Props) {
+export function EmptyState({ icon: Picture, sentence, action, command, docs }: Props) {
   return (
     <Paper withBorder p="xl">
       <Stack align="center" gap="md" py="lg">
@@ -24,6 +27,11 @@ export function EmptyState({ icon: Picture, sentence, action, command }: Props) 
         </Text>
         {action}
         {command && <CommandLine command={command} />}
+        {docs && (
+          <Anchor href={docsAddress(docs)} target="_blank" size="sm">
+            Read how it works
+          </Anchor>
+        )}
       </Stack>
     </Paper>
   );

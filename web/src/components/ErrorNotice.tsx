@@ -1,6 +1,7 @@
-import { Alert, Button, Stack, Text } from "@mantine/core";
+import { Alert, Anchor, Button, Stack, Text } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import { ApiError } from "../api/problem";
+import { docsAddress } from "../lib/base";
 
 /** What went wrong, what to do now, and the id by which the server's log knows it. */
 export function ErrorNotice({ error, retry }: { error: unknown; retry?: () => void }) {
@@ -17,7 +18,10 @@ export function ErrorNotice({ error, retry }: { error: unknown; retry?: () => vo
         {known?.hint && <Text size="sm">{known.hint}</Text>}
         {known?.requestId && (
           <Text size="xs" c="dimmed">
-            Request <span className="mono">{known.requestId}</span>
+            Request <span className="mono">{known.requestId}</span> ·{" "}
+            <Anchor href={docsAddress(`reference/errors/#${known.code}`)} target="_blank" size="xs">
+              About {known.code}
+            </Anchor>
           </Text>
         )}
         {retry && known?.status !== 403 && (

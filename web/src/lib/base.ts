@@ -11,3 +11,8 @@ export function apiAddress(path: string, query: Record<string, string | number |
   }
   return address.href;
 }
+
+/** A page of the documentation, which the server answers to everybody. */
+export function docsAddress(page = ""): string {
+  return new URL(`docs/${page}`, document.baseURI).href;
+}

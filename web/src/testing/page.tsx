@@ -35,10 +35,14 @@ export function signInAs(
       is_admin: false,
       created_at: "2026-01-01T00:00:00+00:00",
       disabled_at: null,
+      email: "",
+      is_service: false,
       ...part,
     },
     projects: [{ project: "default", role }],
     csrf: "the-csrf",
-    server_version: "0.1.0",
+    server_version: "0.3.0",
+    has_password: true,
+    scopes: null,
   });
 }

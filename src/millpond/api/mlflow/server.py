@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
-from millpond.api.access import deps_of
+from millpond.api.access import check_scopes, deps_of
 from millpond.api.mlflow import (
     artifacts,
     datasets,
@@ -29,7 +29,7 @@ from millpond.api.mlflow.endpoint import Call, Document, Endpoint
 from millpond.api.mlflow.methods import METHODS, Method
 from millpond.api.mlflow.reading import read_body, read_query, secret_of
 from millpond.errors import Forbidden, MillError, NotFound, NotSignedIn
-from millpond.model.people import Actor, ActorKind, Role
+from millpond.model.people import Actor, ActorKind, Role, TokenScope
 from millpond.services.people import access, tokens
 
 # The release whose clients this was tried with.
@@ -163,8 +163,10 @@ def _called(
     actor = _caller(request)
     if actor.kind is ActorKind.AGENT or (actor.kind is ActorKind.PLACEMENT and not for_jobs):
         raise Forbidden("This is only for people.")
+    check_scopes(actor, frozenset({TokenScope.READ if role is Role.VIEWER else TokenScope.SUBMIT}))
     with deps.db.read() as tx:
         found = access.find_project(tx, actor, project, role)
+    deps.calls.count(deps.clock.now(), actor, found.id, found.name)
     server_url = (deps.settings.public_url or str(request.base_url)).rstrip("/")
     return handle(Call(deps, actor, found, fields, server_url, request.headers.get("authorization", "")))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Mapping
 from logging import getLogger
 
 from starlette.concurrency import run_in_threadpool
@@ -22,10 +23,11 @@ from millpond.api.ports import http, sockets
 from millpond.api.ports.headers import COOKIE, Names, is_own
 from millpond.api.ports.pipe import Pipe, Pipes
 from millpond.errors import Forbidden, MillError, NotSignedIn
-from millpond.services.clusters.dashboards import cookies_of
+from millpond.services.clusters import dashboards
 from millpond.services.deps import Deps
 from millpond.services.jobs import job_ports
 from millpond.services.jobs.job_ports import Opened
+from millpond.services.workspaces import session_programs
 
 logger = getLogger(__name__)
 
@@ -64,7 +66,7 @@ class JobPorts:
             ticket = scope["path"].removeprefix(OPEN)
             grant = await run_in_threadpool(lambda: job_ports.redeem(self._deps, ticket, host=host))
             opened = job_ports.granted(self._deps, grant, host=host)
-            beside = await run_in_threadpool(cookies_of, self._deps, opened.job, opened.port)
+            beside = await run_in_threadpool(self._cookies, opened)
         except MillError as error:
             return _words(error)
         response = RedirectResponse(_place(scope), status_code=303, headers={"Cache-Control": "no-store"})
@@ -75,6 +77,11 @@ class JobPorts:
         for name, value in beside.items():
             response.set_cookie(name, value, max_age=job_ports.GRANT_SECONDS, httponly=True, samesite="lax")
         return response
+
+    def _cookies(self, opened: Opened) -> Mapping[str, str]:
+        """What lets the browser into the program behind the port, once its person was let to it."""
+        of_cluster = dashboards.cookies_of(self._deps, opened.job, opened.port)
+        return of_cluster or session_programs.cookies_of(self._deps, opened.job)
 
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = False

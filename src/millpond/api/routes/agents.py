@@ -9,6 +9,7 @@ from starlette.concurrency import run_in_threadpool
 
 from millpond.api.access import PUBLIC, AgentOnly, DepsOf, HubOf
 from millpond.services.computes import agents, compute_tests, joining, presence
+from millpond.services.computes.agent_topics import AGENTS, agents_of
 from millpond.services.endpoints import request_logs
 from millpond.services.lake import stores
 from millpond.wire.agent import PROTOCOL_HEADER, StoreProbe, StoreProbes, TrialUrls
@@ -18,10 +19,13 @@ from millpond.wire.observed import Observed
 
 router = APIRouter(prefix="/agents", tags=["agents"])
 
-# Another server may change what is wanted, and its wakes are not heard here.
+# What is wanted may change with time alone, and a wake of another server may be lost.
 _LOOK_AGAIN_SECONDS = 2.0
-# How often a waiting agent is noted as connected.
-_NOTE_SECONDS = 15.0
+# Of hundreds of agents that wait, all together look again at most so often.
+_LOOKS_PER_SECOND = 5.0
+# How often a waiting agent is noted as connected. Those that ask as often as they are to (20 s) are not: they say
+# themselves that they are there, and hundreds of them would be most of what an idle server writes.
+_NOTE_SECONDS = 21.0
 
 
 async def _check_protocol(request: Request) -> None:
@@ -70,13 +74,15 @@ async def sync_agent(body: Observed, actor: AgentOnly, request: Request, deps: D
     # Whoever waited longer would count as away.
     ends = time.monotonic() + min(body.wait_seconds, presence.CONNECTED.total_seconds() / 2)
     noted = time.monotonic()
+    topics = (AGENTS, agents_of(agent.compute))
     while True:
-        mark = hub.mark("agents")
+        mark = hub.mark(*topics)
         desired = await run_in_threadpool(agents.desired, deps, agent, body)
         left = ends - time.monotonic()
         if desired.revision != body.seen_revision or left <= 0 or hub.is_closed:
             return _written(desired)
-        await hub.wait("agents", since=mark, timeout=min(left, _LOOK_AGAIN_SECONDS))
+        look_again = max(_LOOK_AGAIN_SECONDS, hub.waiting(AGENTS) / _LOOKS_PER_SECOND)
+        await hub.wait(*topics, since=mark, timeout=min(left, look_again))
         if await request.is_disconnected():
             return _written(desired)  # an agent that has news breaks off and asks anew: nobody hears this answer
         if time.monotonic() - noted >= _NOTE_SECONDS:

@@ -50,13 +50,13 @@ def remove_lake_replica(replica: str, actor: SiteAdmin, deps: DepsOf) -> None:
 @router.post("/{replica}/sync")
 def sync_lake_replica(replica: str, actor: SiteAdmin, deps: DepsOf) -> wire.LakeReplica:
     """Let it be brought up to date now."""
-    return _replica(replicas.sync(deps, replica))
+    return _replica(replicas.sync(deps, actor, replica))
 
 
 @router.post("/{replica}/check")
 def check_lake_replica(replica: str, actor: SiteAdmin, deps: DepsOf) -> wire.ReplicaChecked:
     """Compare it with what it should hold; what is wrong is copied again."""
-    return wire.ReplicaChecked.model_validate(replicas.check(deps, replica))
+    return wire.ReplicaChecked.model_validate(replicas.check(deps, actor, replica))
 
 
 def _replica(view: LakeReplicaView) -> wire.LakeReplica:

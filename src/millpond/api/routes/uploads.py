@@ -25,7 +25,9 @@ Uploader = Annotated[Scope, InProject(Role.MEMBER, placements=True, workspaces=T
 @router.post("", status_code=201)
 def create_upload(body: wire.UploadCreate, scope: Uploader, deps: DepsOf) -> wire.Upload:
     made = uploads.create(deps, scope.actor, scope.project)
-    return wire.Upload(id=made.id, created_at=made.created_at, begins_empty=uploads.begins_empty(deps, made))
+    return wire.Upload(
+        id=made.id, created_at=made.created_at, begins_empty=uploads.begins_empty(deps, made), takes_sizes=True
+    )
 
 
 @router.post("/{upload}/missing", response_class=Response)
@@ -42,7 +44,9 @@ async def find_missing(upload: str, request: Request, scope: Uploader, deps: Dep
 @router.post("/{upload}/packs")
 def promise_packs(upload: str, body: wire.PackSlotsRequest, scope: Uploader, deps: DepsOf) -> wire.Slots:
     found = uploads.get(deps, scope.actor, scope.project, upload)
-    return _slots(uploads.pack_slots(deps, found, body.count, body.crc32, site_id=scope.actor.site_id))
+    return _slots(
+        uploads.pack_slots(deps, found, body.count, body.crc32, sizes=body.sizes, site_id=scope.actor.site_id)
+    )
 
 
 @router.post("/{upload}/packs/written", status_code=204)

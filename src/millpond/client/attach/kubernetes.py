@@ -19,15 +19,30 @@ ACCOUNT = "millpond-agent"
 NAMED = {"app.kubernetes.io/name": ACCOUNT}
 # Bound where jobs run, and nowhere else.
 _JOB_RIGHTS = (
-    {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["create", "list", "delete"]},
+    {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["create", "get", "list", "delete"]},
     # Names for the pods of distributed jobs; without it, they have addresses alone.
     {"apiGroups": [""], "resources": ["services"], "verbs": ["create", "delete"]},
     {"apiGroups": [""], "resources": ["pods", "events"], "verbs": ["list"]},
+    # For workspaces that are claims. Without it, none are offered.
+    {
+        "apiGroups": [""],
+        "resources": ["persistentvolumeclaims"],
+        "verbs": ["create", "get", "list", "patch", "delete"],
+    },
+    {
+        "apiGroups": ["snapshot.storage.k8s.io"],
+        "resources": ["volumesnapshots"],
+        "verbs": ["create", "get", "list", "delete"],
+    },
     # For terminals in jobs, and their ports. Without it, interactive jobs are refused there.
     {"apiGroups": [""], "resources": ["pods/exec"], "verbs": ["get", "create"]},
 )
-# Nodes belong to no namespace.
-_NODE_RIGHTS = ({"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]},)
+# Nodes and classes of storage belong to no namespace.
+_NODE_RIGHTS = (
+    {"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]},
+    {"apiGroups": ["storage.k8s.io"], "resources": ["storageclasses", "csidrivers"], "verbs": ["list"]},
+    {"apiGroups": ["snapshot.storage.k8s.io"], "resources": ["volumesnapshotclasses"], "verbs": ["list"]},
+)
 _MOUNT = re.compile(
     r"(?P<path>/[^=]*)=(?:(?P<pvc>pvc):(?P<claim>[^/]+)(?:/(?P<within>.+))?"
     r"|(?P<nfs>nfs):(?P<server>[^:]+):(?P<export>/.*)"
@@ -150,7 +165,8 @@ def _deployment(plan: ClusterPlan) -> Object:
 
 def _arguments(plan: ClusterPlan) -> list[str]:
     namespace = "mill-{project}" if plan.projects else plan.namespace
-    options = [f"namespace={namespace}", f"image={plan.job_image}", *(f"mount={text}" for text in plan.mounts)]
+    options = [f"namespace={namespace}", f"image={plan.job_image}", f"workspace_image={plan.image}"]
+    options += [f"mount={text}" for text in plan.mounts]
     return [
         f"--server={plan.server}",
         "--token-file=/join/token",

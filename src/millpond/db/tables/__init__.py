@@ -1,5 +1,6 @@
 """The tables, by area. Migrations build exactly these."""
 
+from millpond.db.tables.backups import backup_run
 from millpond.db.tables.base import metadata
 from millpond.db.tables.cache import (
     cache_policy,
@@ -52,9 +53,20 @@ from millpond.db.tables.lake_replicas import (
 )
 from millpond.db.tables.lineage import lineage_edge
 from millpond.db.tables.logs import log_chunk
+from millpond.db.tables.mirrors import mirror, mirror_object
 from millpond.db.tables.models import model, model_version
 from millpond.db.tables.mounts import mount
-from millpond.db.tables.people import audit, member, project, server, session, token, user
+from millpond.db.tables.notifications import (
+    notice,
+    notification,
+    notification_alarm,
+    notification_channel,
+    notification_choice,
+    notification_delivery,
+    smtp_settings,
+)
+from millpond.db.tables.people import audit, audit_forward, member, project, server, session, token, user
+from millpond.db.tables.quotas import project_calls, project_quota
 from millpond.db.tables.request_logs import endpoint_analysis, endpoint_sample, request_log
 from millpond.db.tables.runs import (
     experiment,
@@ -72,6 +84,8 @@ from millpond.db.tables.saved_views import saved_view
 from millpond.db.tables.scheduling import gpu_share_sample, job_event, nomination, reservation
 from millpond.db.tables.searches import search, trial
 from millpond.db.tables.secrets import secret
+from millpond.db.tables.servers import event, login_failure, request_key, server_process, used_ticket
+from millpond.db.tables.sign_in import auth_provider, auth_rule, device_login, identity, rule_grant
 from millpond.db.tables.templates import queue, template
 from millpond.db.tables.topology import (
     bandwidth,
@@ -98,6 +112,10 @@ __all__ = [
     "account",
     "agent",
     "audit",
+    "audit_forward",
+    "auth_provider",
+    "auth_rule",
+    "backup_run",
     "bandwidth",
     "blob",
     "cache_policy",
@@ -111,6 +129,7 @@ __all__ = [
     "compute_test",
     "connection",
     "dataset",
+    "device_login",
     "doomed_object",
     "egress",
     "egress_budget",
@@ -122,6 +141,7 @@ __all__ = [
     "endpoint_revision",
     "endpoint_sample",
     "endpoint_token",
+    "event",
     "eviction",
     "experiment",
     "fill_rate",
@@ -135,6 +155,7 @@ __all__ = [
     "flow_trigger",
     "flow_version",
     "gpu_share_sample",
+    "identity",
     "job",
     "job_event",
     "job_workspace",
@@ -150,31 +171,44 @@ __all__ = [
     "link",
     "log_chunk",
     "logged_model",
+    "login_failure",
     "loose_artifact",
     "member",
     "metadata",
     "metric",
     "metric_batch",
     "metric_chunk",
+    "mirror",
+    "mirror_object",
     "model",
     "model_version",
     "mount",
     "node",
     "nomination",
+    "notice",
+    "notification",
+    "notification_alarm",
+    "notification_channel",
+    "notification_choice",
+    "notification_delivery",
     "pack",
     "page",
     "page_pack",
     "placement",
     "project",
+    "project_calls",
+    "project_quota",
     "promised_page",
     "queue",
     "record",
     "ref",
     "refusal",
     "replica",
+    "request_key",
     "request_log",
     "reservation",
     "router",
+    "rule_grant",
     "run",
     "run_param",
     "run_record",
@@ -184,10 +218,12 @@ __all__ = [
     "search",
     "secret",
     "server",
+    "server_process",
     "service_report",
     "session",
     "signing_key",
     "site",
+    "smtp_settings",
     "source",
     "source_object",
     "staged_artifact",
@@ -201,6 +237,7 @@ __all__ = [
     "tunnel",
     "upload",
     "usage",
+    "used_ticket",
     "user",
     "volume",
     "volume_limit",

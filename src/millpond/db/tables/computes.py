@@ -60,6 +60,8 @@ agent = Table(
     time_column("revoked_at", nullable=True),
     # The fingerprint by which agents of other sites know it, while it serves its volumes to them.
     Column("peer", String(64), nullable=True),
+    # The server process that took its newest report.
+    Column("heard_by", String(32), nullable=True),
 )
 
 # A node that has left keeps its row: placements name it.

@@ -88,6 +88,8 @@ job = Table(
     time_column("suspended_at", nullable=True),
     # Of a step of a flow: the values that it wrote, and the names of outputs that are files.
     Column("step_made", JSON(none_as_null=True), nullable=True),
+    # W3C's traceparent of the request that submitted it.
+    Column("trace", String(100), nullable=True),
     UniqueConstraint("project_id", "name", "number"),
     Index("ix_job_state", "state"),
     # Lists are read from their newest end, however long they have grown.

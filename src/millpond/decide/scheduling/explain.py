@@ -11,7 +11,7 @@ from millpond.decide.scheduling.planner import Planner
 from millpond.decide.scheduling.pool import Pool
 from millpond.decide.scheduling.room import Room
 from millpond.decide.scheduling.snapshot import WHOLE, Pending, Running, Size, Snapshot
-from millpond.model.quantity import format_gpus
+from millpond.model.quantity import format_count, format_gpus
 
 MAX_BLOCKERS = 10
 
@@ -93,6 +93,9 @@ def _explain_in(pool: Pool, wanted: Pending) -> Explanation:
     rule = waits.waiting_rule(pool, account, line, free)
     if rule == rules.BACKOFF:
         return Explanation(rule, (_numbers(account, wanted, rule),), earliest_start=line.over_quota_from)
+    if rule == rules.JOBS:
+        own = [one for one, _ in account.running]
+        return Explanation(rule, (_all_jobs(account),), _holders(pool, own))
     if rule in (rules.LIMIT, rules.NONPREEMPTIBLE_QUOTA):
         fixed = rule == rules.NONPREEMPTIBLE_QUOTA
         own = [one for one, _ in account.running if not (fixed and one.job.preemptible)]
@@ -112,6 +115,14 @@ def _reserved(rooms: list[Room], wanted: Pending) -> tuple[str, ...]:
     job = next((one.job for one in found if one.job != wanted.job.id), None)
     words = f"The nodes with room for it are reserved for {f'job {job}' if job else 'another job'}."
     return words, "With a time limit that ends before that job is expected to start, it could start there now."
+
+
+def _all_jobs(account: Account) -> str:
+    count = len(account.running) + account.jobs_elsewhere
+    return (
+        f"{account.name} runs {count} of at most {format_count(account.project.jobs or 0, 'job')}. It starts when "
+        f"one of them has ended, or an administrator raises the quota: mill project quota {account.name} --jobs N"
+    )
 
 
 def _numbers(account: Account, wanted: Pending, obstacle: str) -> str:

@@ -85,7 +85,9 @@ class Planner:
     def _count_elsewhere(self, pool: Pool, running: Running, sign: int) -> None:
         for other in self.pools:
             if other is not pool:
-                other.accounts[running.job.project].elsewhere += sign * running.job.size.gpus
+                account = other.accounts[running.job.project]
+                account.elsewhere += sign * running.job.size.gpus
+                account.jobs_elsewhere += sign
 
 
 def _load(snapshot: Snapshot, name: str) -> Pool:
@@ -99,6 +101,7 @@ def _load(snapshot: Snapshot, name: str) -> Pool:
             inside.append(running)
         else:
             elsewhere[running.job.project] += running.job.size.gpus
+            pool.accounts[running.job.project].jobs_elsewhere += 1
     for project, gpus in elsewhere.items():
         pool.accounts[project].elsewhere = gpus
     pool.load(inside)

@@ -9,7 +9,7 @@ from millpond.decide.scheduling.snapshot import Pending
 # Why a job started.
 FREE, CLAIM, REBALANCE, PRIORITY = "free", "claim", "rebalance", "priority"
 # Why a job waits, as far as a project's numbers say.
-LIMIT, NONPREEMPTIBLE_QUOTA, BACKOFF = "limit", "nonpreemptible-quota", "backoff"
+LIMIT, NONPREEMPTIBLE_QUOTA, BACKOFF, JOBS = "limit", "nonpreemptible-quota", "backoff", "jobs"
 
 
 def is_claim(account: Account, line: Line) -> bool:
@@ -26,6 +26,8 @@ def obstacle(account: Account, line: Line, now: float, *, giving: int = 0) -> st
 
     `giving` is what its project gives up for it.
     """
+    if account.has_all_jobs(giving=1 if giving else 0):
+        return JOBS
     gpus = line.gpus - giving
     if line.gpus and exceeds_limit(account, gpus):
         return LIMIT
@@ -47,7 +49,7 @@ def exceeds_limit(account: Account, gpus: int) -> bool:
 
 def may_hold(account: Account, gpus: int) -> bool:
     """True if the project's limits allow so much more."""
-    if exceeds_limit(account, gpus):
+    if exceeds_limit(account, gpus) or account.has_all_jobs():
         return False
     return account.project.over_quota or account.allocated + gpus <= account.quota
 

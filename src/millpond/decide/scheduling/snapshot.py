@@ -48,6 +48,8 @@ class Project:
     weight: int | None = None
     over_quota: bool = True
     limit: int | None = None
+    # The most jobs at once; None for no limit.
+    jobs: int | None = None
     # Jobs run at least this long before they are preempted.
     min_runtime: float = 0.0
 

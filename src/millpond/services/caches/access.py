@@ -7,7 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from millpond.db import caches, leases, policies, volumes
+from millpond.db import caches, leases, mirrors, policies, volumes
 from millpond.db.caches import CachedView
 from millpond.errors import BadRequest, Forbidden, InUse
 from millpond.model.people import Actor, Role
@@ -70,9 +70,19 @@ def check_unused(tx: Connection, actor: Actor, view: CachedView, now: datetime) 
             hint=f"Stop keeping it first: mill cache unkeep {view.project}/{view.dataset}@{branch} --on {view.volume}",
             depends=[f"the policy for {branch}"],
         )
+    mirror = mirrors.kept_on(tx, view.cached.volume_id).get(view.cached.commit_id)
+    if mirror is not None:
+        raise InUse(
+            f"{where} is kept there by mirror {mirror!r}.",
+            hint=f"Remove the mirror first: mill mirror rm {mirror}",
+            depends=[f"mirror {mirror}"],
+        )
 
 
-def audit_cache(tx: Connection, actor: Actor, action: str, view: CachedView, now: datetime, **details: object) -> None:
+def audit_cache(
+    tx: Connection, actor: Actor, action: str, view: CachedView, now: datetime, *,
+    before: dict[str, object] | None = None, after: dict[str, object] | None = None, **details: object,
+) -> None:  # fmt: skip
     audit.record(
         tx,
         now=now,
@@ -81,6 +91,8 @@ def audit_cache(tx: Connection, actor: Actor, action: str, view: CachedView, now
         subject=view.written,
         project_id=view.cached.project_id,
         details={"volume": view.volume, **details},
+        before=before,
+        after=after,
     )
 
 

@@ -8,8 +8,9 @@ from logging import getLogger
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import caches, policies, volumes
+from millpond.db import caches, notices, policies, volumes
 from millpond.db.policies import PolicyView
+from millpond.decide.notifications.notices import of_refusal
 from millpond.errors import DoesNotFit, MillError, NameTaken, NotReady, VolumeProblem
 from millpond.model.cached_state import CachedState
 from millpond.model.ids import new_id
@@ -140,6 +141,14 @@ def _note(deps: Deps, view: PolicyView, head: str, error: MillError, now: dateti
         # Others' commits may be in the way: their names stay out of what members of this project read.
         problem = error.message.partition(" Blocked by: ")[0]
         _note_tried(tx, view.policy, head, now, problem)
+        # Told once of a commit, however often it is asked for; what waits for something needs nobody.
+        is_new = view.policy.problem is None or view.policy.commit_id != head
+        if is_new and not isinstance(error, NotReady):
+            notice = of_refusal(
+                project=view.project, project_id=view.project_id, dataset=view.dataset, commit_id=head,
+                volume=view.volume, reason=problem, owner=view.policy.created_by, now=now,
+            )  # fmt: skip
+            notices.insert(tx, notice)
 
 
 def _note_tried(tx: Connection, policy: CachePolicy, head: str, now: datetime, problem: str | None = None) -> None:

@@ -9,15 +9,16 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from millpond.db import caches, leases, volumes
+from millpond.db import caches, leases, notices, volumes
 from millpond.db import evictions as eviction_rows
 from millpond.db.caches import CommitSize
 from millpond.db.evictions import EvictionView, RefusalView
 from millpond.db.leases import Sees
 from millpond.decide.eviction import Evict
-from millpond.errors import DoesNotFit, InUse, VolumeProblem
+from millpond.decide.notifications.notices import of_refusal
+from millpond.errors import DoesNotFit, InUse, OverQuota, VolumeProblem
 from millpond.model.cached_state import CachedState
-from millpond.model.dataset import Commit, DatasetKind
+from millpond.model.dataset import Commit, Dataset, DatasetKind
 from millpond.model.people import Actor, Role
 from millpond.model.quantity import format_seconds
 from millpond.model.volume import Cause, Volume
@@ -94,8 +95,12 @@ def request(
     differences.prepare(deps, [commit.id])
     try:
         return _request(deps, actor, Wanted(volume, near, idle_seconds), commit)
+    except OverQuota:
+        deps.measures.cache_refused("quota")
+        raise
     except (DoesNotFit, VolumeProblem) as error:
-        _note_refusal(deps, actor, found.project_id, commit.id, error)
+        deps.measures.cache_refused("room" if isinstance(error, DoesNotFit) else "volume")
+        _note_refusal(deps, actor, found, commit.id, error)
         raise
 
 
@@ -207,7 +212,10 @@ def change(deps: Deps, actor: Actor, cached_id: str, *, idle_seconds: int | None
     with deps.db.write() as tx:
         _, view = lock_cached(tx, actor, cached_id)
         caches.change(tx, cached_id, idle_seconds=idle_seconds)
-        audit_cache(tx, actor, "cache.change", view, now, idle_seconds=idle_seconds or "default")
+        audit_cache(
+            tx, actor, "cache.change", view, now,
+            before={"idle_seconds": view.cached.idle_seconds}, after={"idle_seconds": idle_seconds},
+        )  # fmt: skip
         view = find_cached(tx, actor, cached_id, Role.MEMBER)
         shown = details(tx, actor, [view], now)[0]
     announce(deps, [view], "changed")
@@ -248,20 +256,25 @@ def _chosen(
     return locked, chosen.reasons
 
 
-def _note_refusal(deps: Deps, actor: Actor, project_id: str, commit_id: str, error: DoesNotFit | VolumeProblem) -> None:
+def _note_refusal(
+    deps: Deps, actor: Actor, dataset: Dataset, commit_id: str, error: DoesNotFit | VolumeProblem
+) -> None:  # fmt: skip
     """Of a volume that was asked for, or tried. Names of others' commits stay out of what is kept."""
+    now, reason = deps.clock.now(), error.message.partition(" Blocked by: ")[0]
     with deps.db.write() as tx:
         volume = volumes.find(tx, str(error.details.get("volume", "")))
-        if volume is not None:
-            eviction_rows.note_refusal(
-                tx,
-                volume_id=volume.id,
-                commit_id=commit_id,
-                project_id=project_id,
-                by=actor.name,
-                reason=error.message.partition(" Blocked by: ")[0],
-                now=deps.clock.now(),
-            )
+        if volume is None:
+            return
+        is_new = eviction_rows.note_refusal(
+            tx, volume_id=volume.id, commit_id=commit_id, project_id=dataset.project_id, by=actor.name, reason=reason,
+            now=now,
+        )  # fmt: skip
+        if is_new:
+            notice = of_refusal(
+                project=dataset.project, project_id=dataset.project_id, dataset=dataset.name, commit_id=commit_id,
+                volume=volume.name, reason=reason, owner=actor.name, now=now,
+            )  # fmt: skip
+            notices.insert(tx, notice)
 
 
 def _reasons(deps: Deps, volume: Volume, begun: Begun) -> list[str]:

@@ -288,4 +288,4 @@ def not_found(tx: Connection, dataset: Dataset, name: str) -> NotFound:
             name=name,
             near=[],
         )
-    return access.not_found("ref", name, names)
+    return access.not_found("ref", name, names, within=dataset.written)

@@ -74,10 +74,15 @@ def desired(deps: Deps, agent: Agent, observed: Observed) -> Desired:
 
     Conflict once another process speaks with its credential: both would run the same jobs.
     """
-    volumes, fills = desired_fills.desired_for(deps, agent)
+    # One transaction for all of it: hundreds of agents ask, and each time most of it is nothing.
     with deps.db.read() as tx:
-        if _attached(tx, agent).instance != observed.instance[:_INSTANCE]:
+        attached = _attached(tx, agent)
+        if attached.instance != observed.instance[:_INSTANCE]:
             raise _replaced(agent)
+        volumes, fills = desired_fills.desired_for(deps, agent, tx)
+        grants = desired_fills.grants_for(deps, agent, tx) if attached.peer is not None else []
+        limits = desired_fills.limits_for(deps, agent, tx)
+        tried = list(stores.wanted_at(deps, agent.site_id, tx))
         wanted = desired_placements(
             tx, agent, deps.secret, deps.seal, log_bytes=deps.settings.log_bytes, told=_told(observed)
         )
@@ -93,9 +98,9 @@ def desired(deps: Deps, agent: Agent, observed: Observed) -> Desired:
         placements=wanted,
         trials=trials,
         tunnels=tunnels,
-        grants=desired_fills.grants_for(deps, agent),
-        stores=list(stores.wanted_at(deps, agent.site_id)),
-        limits=desired_fills.limits_for(deps, agent),
+        grants=grants,
+        stores=tried,
+        limits=limits,
         workspaces=in_reach,
         word_seconds=presence.WORD.total_seconds(),
         server_time=deps.clock.now(),
@@ -169,10 +174,14 @@ def _hello(deps: Deps, actor: Actor, observed: Observed, now: datetime) -> Agent
         if _was_replaced(known, observed, now):
             raise _replaced(known)
         version, instance = observed.version[:40], observed.instance[:_INSTANCE]
-        agents.seen(tx, known.id, version=version, instance=instance, peer=observed.peer, now=now)
+        agents.seen(
+            tx, known.id, version=version, instance=instance, peer=observed.peer, heard_by=deps.server_id, now=now
+        )
         changed = _describe(tx, known, observed)
         changed |= nodes.report(tx, known.id, known.compute_id, _nodes(known.compute_id, observed.nodes), now)
         placements.renew(tx, known.id, _told(observed), now)
+    if known.heard_by != deps.server_id:
+        deps.repeats.forget(known.id)
     if changed or known.instance != observed.instance or not is_connected(known.seen_at, now):
         gpus = sum(node.gpus for node in observed.nodes)
         logger.info("agent_connected compute=%s version=%s gpus=%s", known.compute, observed.version, gpus or "none")

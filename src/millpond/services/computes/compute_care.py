@@ -38,7 +38,8 @@ def uncordon(deps: Deps, actor: Actor, name: str) -> ComputeView:
         compute = computes.lock(tx, name)
         if compute.cordoned_at is not None:
             rows.change(tx, compute.id, cordoned_at=None, cordoned_by=None)
-            audit.record(tx, now=now, actor=actor, action="compute.uncordon", subject=name)
+            audit.record(tx, now=now, actor=actor, action="compute.uncordon", subject=name,
+                         before={"cordoned_by": compute.cordoned_by}, after={"cordoned_by": None})  # fmt: skip
     return _announced(deps, name)
 
 
@@ -95,7 +96,8 @@ def detach(deps: Deps, actor: Actor, name: str, *, force: bool) -> None:
 def _cordon(tx: Connection, actor: Actor, compute: Compute, now: datetime) -> None:
     if compute.cordoned_at is None:
         rows.change(tx, compute.id, cordoned_at=now, cordoned_by=actor.name[:63])
-        audit.record(tx, now=now, actor=actor, action="compute.cordon", subject=compute.name)
+        audit.record(tx, now=now, actor=actor, action="compute.cordon", subject=compute.name,
+                     before={"cordoned_by": None}, after={"cordoned_by": actor.name})  # fmt: skip
 
 
 def _stop_jobs(tx: Connection, actor: Actor, compute: Compute, now: datetime) -> list[Job]:

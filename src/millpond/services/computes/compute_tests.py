@@ -15,7 +15,7 @@ from millpond.model.people import Actor
 from millpond.services.computes import computes
 from millpond.services.computes.presence import is_connected
 from millpond.services.deps import Deps
-from millpond.services.people import access
+from millpond.services.people import access, audit
 from millpond.wire.agent import TrialUrls
 from millpond.wire.computes import Check
 
@@ -38,6 +38,7 @@ def start(deps: Deps, actor: Actor, name: str) -> tuple[str, ComputeTest]:
             )
         test = ComputeTest(new_id(), compute.id, actor.name, now)
         compute_tests.insert(tx, test)
+        audit.record(tx, now=now, actor=actor, action="compute.test", subject=name, details={"test": test.id})
     deps.events.wake("agents")
     return compute.name, test
 

@@ -22,7 +22,7 @@ from millpond.services.endpoints.service_files import ServiceFiles
 from millpond.services.jobs.placements import secret_of
 from millpond.services.people import secrets
 from millpond.services.places import mounts
-from millpond.services.workspaces import in_jobs, run_snapshots
+from millpond.services.workspaces import in_jobs, run_snapshots, session_programs
 from millpond.services.workspaces.in_jobs import JobTree
 from millpond.services.workspaces.run_snapshots import StartHold
 from millpond.wire.desired import DesiredInput, DesiredMount, DesiredPlacement, DesiredRank, DesiredService
@@ -39,7 +39,7 @@ class Beside:
     """What placements are told that is not their jobs': numbers of projects, secrets by job, what all share."""
 
     accounts: Mapping[str, int]
-    secrets: Mapping[str, dict[str, str | None]]
+    secrets: Mapping[str, Mapping[str, str | None]]
     mounts: Mapping[str, Mapping[str, SharedMount]]
     server_secret: bytes
     log_bytes: int
@@ -57,12 +57,16 @@ def desired_placements(
     lost it with its disk and would begin it anew, though it may still run. It runs out.
     """
     living = [one for one in placements.living_of_agent(tx, agent.id) if not one.state.has_begun or one.id in told]
+    if not living:
+        return []
     known = jobs.by_ids(tx, [placement.job_id for placement in living])
     leased = placements.leased(tx, list(known))
     owners = {job.project_id for job in known.values()}
     owners |= {commit.project_id for held in leased.values() for commit in held.values()}
     accounts = projects.accounts(tx, owners)
-    given = secrets.values_of(tx, seal, list(known.values()))
+    given: dict[str, Mapping[str, str | None]] = {**secrets.values_of(tx, seal, list(known.values()))}
+    for job_id, variables in session_programs.variables_of(known.values(), server_secret).items():
+        given[job_id] = {**given.get(job_id, {}), **variables}
     mounted = mounts.allowed_now(tx, list(known.values()))
     services = {
         **service_files.of_jobs(tx, known.values(), server_secret),
@@ -105,7 +109,7 @@ def _desired(job: Job, placement: Placement, leased: Mapping[str, LeasedCommit],
         checkpoint=job.status.checkpoint_commit,
         valid_seconds=placement.valid_seconds,
         log_bytes=beside.log_bytes,
-        secrets=beside.secrets.get(job.id, {}),
+        secrets=dict(beside.secrets.get(job.id, {})),
         mounts=[
             *(_mount(one, beside.mounts[job.id].get(one.mount)) for one in job.spec.mounts),
             *(_tree(one) for one in beside.trees.get(job.id, ())),

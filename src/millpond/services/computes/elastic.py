@@ -65,11 +65,19 @@ def put(deps: Deps, actor: Actor, name: str, spec: ElasticSpec) -> ElasticView:
                 )
                 elastic.change(tx, changed)
             action = "elastic.create" if before is None else "elastic.update"
-            audit.record(tx, now=now, actor=actor, action=action, subject=name)
+            audit.record(
+                tx, now=now, actor=actor, action=action, subject=name,
+                before=_told(before.spec) if before else None, after=_told(spec),
+            )  # fmt: skip
     except IntegrityError as error:
         raise NameTaken(f"Elastic compute {name!r} is being created by somebody else.", hint="Try again.") from error
     deps.events.wake(TOPIC)
     return get(deps, name)
+
+
+def _told(spec: ElasticSpec) -> dict[str, object]:
+    """Of an elastic compute, for the audit log. What its provisioner is given may hold a secret: only the names."""
+    return {**audit.values_of(spec), "options": sorted(spec.options)}
 
 
 def remove(deps: Deps, actor: Actor, name: str) -> None:
@@ -85,7 +93,8 @@ def remove(deps: Deps, actor: Actor, name: str) -> None:
                 depends=[f"machine {node.name}" for node in living],
             )
         elastic.delete(tx, found.id)
-        audit.record(tx, now=deps.clock.now(), actor=actor, action="elastic.delete", subject=name)
+        audit.record(tx, now=deps.clock.now(), actor=actor, action="elastic.delete", subject=name,
+                     before=_told(found.spec))  # fmt: skip
 
 
 def get(deps: Deps, name: str) -> ElasticView:

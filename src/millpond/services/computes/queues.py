@@ -49,7 +49,10 @@ def put(deps: Deps, actor: Actor, name: str, entries: Sequence[QueueEntry], desc
                 queues.change(tx, value)
             action = "queue.create" if before is None else "queue.update"
             details = {"templates": [entry.template for entry in entries]}
-            audit.record(tx, now=now, actor=actor, action=action, subject=name, details=details)
+            audit.record(
+                tx, now=now, actor=actor, action=action, subject=name, details=details,
+                before=_told(before) if before else None, after=_told(value),
+            )  # fmt: skip
     except IntegrityError as error:
         raise NameTaken(f"Queue {name!r} is being created by somebody else.", hint="Try again.") from error
     deps.events.wake("schedule")
@@ -62,7 +65,11 @@ def remove(deps: Deps, actor: Actor, name: str) -> None:
         found = find(tx, name)
         templates.refuse_waiting(tx, "Queue", name)
         queues.delete(tx, found.id)
-        audit.record(tx, now=deps.clock.now(), actor=actor, action="queue.delete", subject=name)
+        audit.record(tx, now=deps.clock.now(), actor=actor, action="queue.delete", subject=name, before=_told(found))
+
+
+def _told(queue: Queue) -> dict[str, object]:
+    return audit.values_of(queue, "templates", "description")
 
 
 def get(deps: Deps, name: str) -> Queue:

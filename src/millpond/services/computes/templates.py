@@ -51,7 +51,10 @@ def put(deps: Deps, actor: Actor, name: str, spec: TemplateSpec) -> Template:
                 templates.change(tx, value)
                 _fill_again(tx, value, now)
             action = "template.create" if before is None else "template.update"
-            audit.record(tx, now=now, actor=actor, action=action, subject=name)
+            audit.record(
+                tx, now=now, actor=actor, action=action, subject=name,
+                before=_told(before.spec) if before else None, after=_told(spec),
+            )  # fmt: skip
     except IntegrityError as error:
         raise NameTaken(f"Template {name!r} is being created by somebody else.", hint="Try again.") from error
     deps.events.wake("schedule")
@@ -71,7 +74,13 @@ def remove(deps: Deps, actor: Actor, name: str) -> None:
             )
         refuse_waiting(tx, "Template", name)
         templates.delete(tx, found.id)
-        audit.record(tx, now=deps.clock.now(), actor=actor, action="template.delete", subject=name)
+        audit.record(tx, now=deps.clock.now(), actor=actor, action="template.delete", subject=name,
+                     before=_told(found.spec))  # fmt: skip
+
+
+def _told(spec: TemplateSpec) -> dict[str, object]:
+    """Of a template, for the audit log. Variables may hold secrets: only their names."""
+    return {**audit.values_of(spec), "env": sorted(spec.env)}
 
 
 def get(deps: Deps, name: str) -> Template:

@@ -81,8 +81,9 @@ def set_retention(deps: Deps, actor: Actor, dataset: Dataset, rule: Mapping[str,
     dataset_service.refuse_system(dataset)
     with deps.db.write() as tx:
         access.require(actor, access.find_project(tx, actor, dataset.project), Role.ADMIN)
+        before = datasets.settings_of(tx, dataset.id)[0]
         datasets.change(tx, dataset.id, retention=rule)
-        audit.record_dataset(tx, deps, actor, "dataset.retention", dataset, rule=rule)
+        audit.record_setting(tx, deps, actor, "dataset.retention", dataset, "rule", before, rule)
 
 
 def _find(deps: Deps, project: Project, name: str) -> Dataset:

@@ -12,8 +12,9 @@ from millpond.services.people import audit
 def set_idle(deps: Deps, actor: Actor, dataset: Dataset, seconds: int | None) -> None:
     """After how long unused its cached commits go, wherever they are; None leaves that to each volume."""
     with deps.db.write() as tx:
+        before = datasets.settings_of(tx, dataset.id)[1]
         datasets.change(tx, dataset.id, cache_idle_seconds=seconds)
-        audit.record_dataset(tx, deps, actor, "dataset.cache_idle", dataset, seconds=seconds)
+        audit.record_setting(tx, deps, actor, "dataset.cache_idle", dataset, "seconds", before, seconds)
     data = {"project": dataset.project, "id": dataset.id, "what": "changed", "dataset": dataset.name}
     deps.events.publish("datasets", project_id=dataset.project_id, data=data)
     deps.events.publish("caches", project_id=dataset.project_id, data=data)

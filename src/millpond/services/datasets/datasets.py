@@ -177,7 +177,8 @@ def change(deps: Deps, actor: Actor, dataset: Dataset, *, name: str | None, desc
     if description is not None and description != dataset.description:
         with deps.db.write() as tx:
             datasets.change(tx, dataset.id, description=description)
-            audit.record_dataset(tx, deps, actor, "dataset.change", dataset)
+            was = dataset.description
+            audit.record_setting(tx, deps, actor, "dataset.change", dataset, "description", was, description)
     with deps.db.read() as tx:
         changed = datasets.get(tx, dataset.id)
     if changed is None:

@@ -52,7 +52,7 @@ def issue(deps: Deps, actor: Actor, dataset: Dataset, commit: Commit, path: str,
 def redeem(deps: Deps, ticket: str, *, host: str) -> str:
     """The grant for a ticket. Forbidden the second time, after a minute, and at another host."""
     now = deps.clock.now()
-    shown = _at_host(ShownPreview(**tickets.redeem(deps.secret, _TICKET, ticket, deps.used_tickets, now)), host)
+    shown = _at_host(ShownPreview(**tickets.redeem(deps.secret, _TICKET, ticket, deps.db, now)), host)
     return tickets.seal(deps.secret, _GRANT, asdict(shown), expires=now + timedelta(seconds=GRANT_SECONDS))
 
 

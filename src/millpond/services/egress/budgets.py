@@ -38,10 +38,11 @@ def put(
     with deps.db.write() as tx:
         project_id = _project_id(tx, actor, project)
         budget = check_budget(EgressBudget(project_id, actor.name, now, bytes_, money, warn_percent))
+        before = egress.budgets(tx).get(project_id)
         egress.put_budget(tx, budget)
         said = {"bytes": bytes_, "money": money, "warn_percent": warn_percent}
-        details = {key: value for key, value in said.items() if value is not None}
-        audit.record(tx, now=now, actor=actor, action="egress.budget", subject=project or "all", details=details)
+        was = audit.values_of(before, *said) if before else None
+        audit.record(tx, now=now, actor=actor, action="egress.budget", subject=project or "all", before=was, after=said)
         found = _view(tx, budget, project, now)
     deps.events.wake("schedule")
     deps.events.wake("branches")
@@ -51,9 +52,12 @@ def put(
 def remove(deps: Deps, actor: Actor, project: str | None) -> None:
     now = deps.clock.now()
     with deps.db.write() as tx:
-        if not egress.delete_budget(tx, _project_id(tx, actor, project)):
+        project_id = _project_id(tx, actor, project)
+        gone = egress.budgets(tx).get(project_id)
+        if gone is None or not egress.delete_budget(tx, project_id):
             raise access.not_found("egress budget", project or "of all projects")
-        audit.record(tx, now=now, actor=actor, action="egress.unbudget", subject=project or "all")
+        was = audit.values_of(gone, "bytes", "money", "warn_percent")
+        audit.record(tx, now=now, actor=actor, action="egress.unbudget", subject=project or "all", before=was)
     deps.events.wake("schedule")
     deps.events.wake("branches")
 

@@ -12,8 +12,9 @@ from logging import getLogger
 
 from sqlalchemy import Connection
 
-from millpond.db import commits, datasets, endpoint_analyses, endpoints, jobs, projects
+from millpond.db import commits, datasets, endpoint_analyses, endpoints, jobs, notices, projects
 from millpond.decide.endpoints import analyses as decided
+from millpond.decide.notifications.notices import of_drift
 from millpond.errors import MillError, NotFound
 from millpond.model.endpoint import Endpoint
 from millpond.model.endpoint_analysis import Analysis, AnalysisKind, AnalysisState
@@ -148,6 +149,8 @@ def _note_alerts(tx: Connection, endpoint: Endpoint, before: Sequence[str], foun
         subject=f"{endpoint.project}/{endpoint.name}", project_id=endpoint.project_id,
         details={"endpoint": endpoint.id, "run": found.run_id, "reason": " ".join(found.alerts[:_TOLD])},
     )  # fmt: skip
+    if found.alerts:
+        notices.insert(tx, of_drift(endpoint, found.alerts, now))
 
 
 def _keep_in_run(deps: Deps, project: Project, found: Analysis, now: datetime) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
@@ -61,7 +62,7 @@ def create(deps: Deps, actor: Actor, project: Project, text: str, *, unchecked: 
                 endpoints.insert(tx, endpoint, first)
         except IntegrityError as error:
             raise _taken(tx, project, spec.name) from error
-        _record(tx, deps, actor, endpoint, "endpoint.create")
+        _record(tx, deps, actor, endpoint, "endpoint.create", after=_spec_of(endpoint))
     _told(deps, endpoint)
     return get(deps, project, endpoint.id)
 
@@ -179,7 +180,7 @@ def delete(deps: Deps, actor: Actor, project: Project, written: str) -> None:
         )  # fmt: skip
         endpoints.save(tx, after)
         endpoint_tokens.revoke(tx, after.id, now)
-        _record(tx, deps, actor, after, "endpoint.delete")
+        _record(tx, deps, actor, after, "endpoint.delete", before=_spec_of(before))
     _told(deps, after)
 
 
@@ -222,7 +223,16 @@ def revise(
             reasons=(f"Revision {number}: {action} by {actor.name}.", *([reason] if reason else [])),
         )  # fmt: skip
         endpoints.save(tx, after)
-        _record(tx, deps, actor, after, f"endpoint.{action}", revision=number)
+        _record(
+            tx,
+            deps,
+            actor,
+            after,
+            f"endpoint.{action}",
+            revision=number,
+            before=_spec_of(before),
+            after=_spec_of(after),
+        )
     _told(deps, after)
     return get(deps, project, after.id)
 
@@ -247,10 +257,18 @@ def _taken(tx: Connection, project: Project, name: str) -> NameTaken:
     )
 
 
-def _record(tx: Connection, deps: Deps, actor: Actor, endpoint: Endpoint, action: str, **details: object) -> None:
+def _spec_of(endpoint: Endpoint) -> dict[str, Any]:
+    """What is asked of an endpoint, for the audit log."""
+    return {**audit.values_of(endpoint.spec), "weights": endpoint.weights}
+
+
+def _record(
+    tx: Connection, deps: Deps, actor: Actor, endpoint: Endpoint, action: str, *,
+    before: Mapping[str, Any] | None = None, after: Mapping[str, Any] | None = None, **details: object,
+) -> None:  # fmt: skip
     audit.record(
         tx, now=deps.clock.now(), actor=actor, action=action, subject=f"{endpoint.project}/{endpoint.name}",
-        project_id=endpoint.project_id, details={"endpoint": endpoint.id, **details},
+        project_id=endpoint.project_id, details={"endpoint": endpoint.id, **details}, before=before, after=after,
     )  # fmt: skip
 
 

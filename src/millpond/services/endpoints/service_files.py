@@ -26,7 +26,8 @@ from millpond.model.volume import Site
 class ServiceFiles:
     """What a replica demands of whoever asks it; what a router knows, where it listens, and its certificate.
 
-    Of clusters: further files, variables, the volume of a scratch directory; what it waits for, why it cannot start.
+    Of clusters: further files, variables, the volume of a scratch directory; the kind whose programs join it with
+    a node of their own; what it waits for, why it cannot start.
     """
 
     token: str = ""
@@ -37,6 +38,7 @@ class ServiceFiles:
     files: Mapping[str, str] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
     scratch_volume: str = ""
+    joins: str = ""
     waiting: str = ""
     refused: str = ""
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from sqlalchemy import Connection
 
-from millpond.db import flow_runs, flows
+from millpond.db import flow_runs, flows, request_keys
 from millpond.decide.flows import graph
 from millpond.decide.flows.check import check_flow
 from millpond.decide.flows.context import FlowContext
@@ -199,6 +199,7 @@ def _insert(
             ended_at=now if phase.is_finished else None,
         )
         flow_runs.insert(tx, run)
+        request_keys.note_made(tx, f"/projects/{project.name}/flow-runs/{run.id}")
         if not phase.is_finished:
             flow_runs.insert_steps(tx, first.rows(run, now))
         if noted_by is not None:

@@ -13,6 +13,7 @@ from millpond.db.flow_runs import RunFilter
 from millpond.decide.flows.context import FlowContext
 from millpond.decide.flows.next_steps import next_steps
 from millpond.decide.ledger import Ledger, ledger
+from millpond.decide.wait_words import shown_reasons
 from millpond.model.flow import StepKind
 from millpond.model.flow_run import FlowRun, FlowRunState, FlowStep, StepRun, StepState
 from millpond.model.job import Job
@@ -108,7 +109,7 @@ def _view(
         return StepView(row, kind, row.state, row.reason)
     goes_on = row.ended_at is None
     state = StepState(job.status.state.value) if goes_on else row.state
-    reason = (job.status.reasons[-1] if job.status.reasons else "") if goes_on else row.reason
+    reason = "".join(shown_reasons(job)[-1:]) if goes_on else row.reason
     return StepView(row, kind, state, reason, job, ledger(job, now), where.get(job.status.compute or ""))
 
 

@@ -43,6 +43,7 @@ class Outcome:
 
     refused: dict[tuple[str, str], Block] = field(default_factory=dict)
     is_stale: bool = False
+    preempted: int = 0
 
 
 def apply_plan(
@@ -105,7 +106,9 @@ class _Applying:
         with self._deps.db.write() as tx:
             if not self._is_next(tx):
                 return
-            self._changed += nominations.preempt(tx, plan.preemptions, self._now)
+            preempted = nominations.preempt(tx, plan.preemptions, self._now)
+            self.outcome.preempted += len(preempted)
+            self._changed += preempted
             for start in nominated:
                 nominations.nominate(tx, self._chosen(start), start.victims, self._now)
             scheduling.keep_reservations(tx, self._loaded.reservations, kept)
@@ -124,6 +127,7 @@ class _Applying:
     def finish(self) -> None:
         """After the transactions: end what can never run, tell everybody."""
         waiting.fail(self._deps, self._gone, self._now)
+        self._deps.measures.placed(sum(job.status.state is JobState.PLACED for job in self._changed))
         job_changes.announce(self._deps, self._changed)
 
     def _prepare(self, chosen: Sequence[Chosen]) -> None:

@@ -30,6 +30,8 @@ logger = getLogger(__name__)
 COMMAND = ("python3", "build.py")
 _TIMEOUT = timedelta(hours=2)
 _TAIL_BYTES = 300
+# What a build needs at most.
+_MEMORY_BYTES = 4 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,8 @@ def _submit(deps: Deps, job: Job, node: NodeView) -> Job:
         image=job.spec.image,
         compute=node.compute,
         options=job.spec.options,
+        # Where a job gets little memory that asks for none, as on Slurm, a build would be killed.
+        memory_bytes=min(job.spec.memory_bytes, _MEMORY_BYTES),
         priority=job.spec.priority,
         timeout_seconds=int(_TIMEOUT.total_seconds()),
     )

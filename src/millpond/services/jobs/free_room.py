@@ -27,11 +27,7 @@ class FreeRoom:
     def __init__(self, tx: Connection, compute_ids: Collection[str], now: datetime) -> None:
         for compute_id in sorted(compute_ids):
             computes.lock(tx, compute_id)
-        self._nodes = {
-            (node.compute_id, node.name): node
-            for node in snapshot.node_views(tx, now)
-            if node.compute_id in compute_ids
-        }
+        self._nodes = {(node.compute_id, node.name): node for node in snapshot.node_views(tx, now, compute_ids)}
         self._rooms = {key: _room(node, order) for order, (key, node) in enumerate(sorted(self._nodes.items()))}
         held = scheduling.running(tx, compute_ids)
         kept = [row for row in scheduling.nominated(tx) if row.compute_id in compute_ids]

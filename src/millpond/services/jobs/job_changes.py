@@ -7,11 +7,14 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from millpond.db import job_events, jobs, placements, runs, workspaces
+from millpond.db import job_events, jobs, notices, placements, runs, workspaces
+from millpond.decide.notifications.notices import of_job
 from millpond.model.job import Job, JobState, StateChange
 from millpond.model.run import RunState
 from millpond.services.caches import job_caches
+from millpond.services.computes.agent_topics import AGENTS, agents_of
 from millpond.services.deps import Deps
+from millpond.services.notifications.topics import NOTICES
 
 _RUN_STATES = {
     JobState.SUCCEEDED: RunState.SUCCEEDED,
@@ -34,6 +37,8 @@ def save(tx: Connection, before: Job, after: Job, now: datetime, *, by: str | No
         jobs.save_spec(tx, after)
     if after.status.state is not before.status.state:
         job_events.insert(tx, _state_change(before, after, now, by))
+        if (notice := of_job(before, after, now)) is not None:
+            notices.insert(tx, notice)
     left = after.status.state.is_finished or after.status.placement_id != before.status.placement_id
     if before.status.placement_id is not None and left:
         placements.end(tx, [before.status.placement_id], now)
@@ -52,7 +57,8 @@ def note_submitted(tx: Connection, *submitted: Job) -> None:
 
 
 def announce(deps: Deps, changed: Sequence[Job]) -> None:
-    """Call after the transaction. Notifies open pages, and wakes agents and the scheduler."""
+    """Call after the transaction. Counts, notifies open pages, and wakes agents and the scheduler."""
+    deps.measures.jobs_changed(changed, deps.clock.now())
     for job in changed:
         publish(deps, job)
         if job.status.state.is_finished:
@@ -60,19 +66,31 @@ def announce(deps: Deps, changed: Sequence[Job]) -> None:
             deps.events.publish(f"run:{job.run_id}", project_id=job.project_id, data=data)
             data = {"project": job.project, "id": job.id, "what": "complete"}
             deps.events.publish(f"log:{job.id}", project_id=job.project_id, data=data)
-    # One that was only submitted is no agent's yet: five hundred of them would each have one put its wishes together.
-    if any(job.status.attempt or job.status.state is not JobState.QUEUED for job in changed):
-        deps.events.wake("agents")
+    _wake_agents(deps, changed)
     if any(job.status.state.is_finished or job.status.state is JobState.QUEUED for job in changed):
         deps.events.wake("schedule")
     if any(job.status.state.is_finished for job in changed):
         deps.events.wake("searches")
+        deps.events.wake(NOTICES)
     if any(job.status.state.is_finished and job.spec.step for job in changed):
         deps.events.wake("flows")
     if any(job.spec.service for job in changed):
         deps.events.wake("endpoints")
     if any(job.spec.service and job.spec.service.cluster for job in changed):
         deps.events.wake("clusters")
+
+
+def _wake_agents(deps: Deps, changed: Sequence[Job]) -> None:
+    """Those of the computes where the jobs are or were; all of them for what others have a part in.
+
+    A router hears of its replicas, and whoever tends the volume of a workspace measures it. One that was only submitted
+    is no agent's yet.
+    """
+    if any(job.spec.service or job.spec.workspaces for job in changed):
+        deps.events.wake(AGENTS)
+        return
+    for compute in sorted({job.status.compute for job in changed if job.status.compute}):
+        deps.events.wake(agents_of(compute))
 
 
 def publish(deps: Deps, job: Job) -> None:

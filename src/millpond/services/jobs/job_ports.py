@@ -49,7 +49,7 @@ def issue(deps: Deps, actor: Actor, opened: Opened) -> str:
 def redeem(deps: Deps, ticket: str, *, host: str) -> str:
     """Exchange a ticket for a grant. Raises Forbidden the second time, after a minute, and at another host."""
     now = deps.clock.now()
-    opened = _at_host(Opened(**tickets.redeem(deps.secret, _TICKET, ticket, deps.used_tickets, now)), host)
+    opened = _at_host(Opened(**tickets.redeem(deps.secret, _TICKET, ticket, deps.db, now)), host)
     return tickets.seal(deps.secret, _GRANT, asdict(opened), expires=now + timedelta(seconds=GRANT_SECONDS))
 
 

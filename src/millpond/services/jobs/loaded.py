@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -26,6 +26,7 @@ from millpond.model.template import TemplateUse
 from millpond.services.jobs import snapshot
 from millpond.services.jobs.snapshot import World
 from millpond.services.places.geography import rule_of
+from millpond.services.quotas import quotas
 from millpond.services.workspaces import in_jobs
 from millpond.settings import Settings
 
@@ -69,6 +70,8 @@ class Loaded:
     ready_at: Mapping[str, datetime]
     # By zone: how long jobs wait in the queue of its engine.
     queues: Mapping[str, float]
+    # How many jobs a project may have at once, by id, where that is limited.
+    job_quotas: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def rows(self) -> Mapping[str, Any]:
@@ -128,6 +131,7 @@ def load(tx: Connection, now: datetime, settings: Settings, also: Collection[str
         choices=_choices(tx, waiting, specs),
         ready_at=ready_at,
         queues=_queues(tx, world, now),
+        job_quotas=quotas.limits_of_jobs(tx),
     )
 
 

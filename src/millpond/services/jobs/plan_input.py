@@ -55,7 +55,7 @@ def plan_input(loaded: Loaded, blocked: Blocked | None = None) -> PlanInput:
     snapshot = Snapshot(
         now=now,
         nodes=nodes,
-        projects=tuple(_project(project) for project in loaded.projects.values()),
+        projects=tuple(_project(project, loaded.job_quotas.get(key)) for key, project in loaded.projects.items()),
         running=running,
         pending=tuple(pending),
         reservations=loaded.reservations,
@@ -70,7 +70,7 @@ def _nodes(loaded: Loaded) -> tuple[PlanNode, ...]:
     return tuple(plan_node(node, zones[node.compute_id], asked) for node in loaded.world.nodes.values())
 
 
-def _project(project: Project) -> PlanProject:
+def _project(project: Project, jobs: int | None) -> PlanProject:
     shares = project.shares
     return PlanProject(
         name=project.name,
@@ -78,6 +78,7 @@ def _project(project: Project) -> PlanProject:
         weight=shares.weight,
         over_quota=shares.over_quota,
         limit=shares.limit,
+        jobs=jobs,
         min_runtime=shares.min_runtime,
     )
 

@@ -51,7 +51,11 @@ def start_jobs(deps: Deps, now: datetime) -> Plan:
     """Start every queued job that may start now; the last plan made."""
     refused: dict[tuple[str, str], Block] = {}
     plan = Plan()
+    with deps.db.read() as tx:
+        if not scheduling.has_work(tx):
+            return plan  # without a look at hundreds of nodes, each time that a job ends
     for _ in range(_MAX_TRIES):
+        began = deps.clock.elapsed()
         loaded = _load(deps, now)
         packages = _environments(deps, loaded, now)
         if apply_plan.start_nominated(deps, loaded, packages, now):
@@ -62,6 +66,7 @@ def start_jobs(deps: Deps, now: datetime) -> Plan:
         burst = found.plan()
         plan = burst.plan
         outcome = apply_plan.apply_plan(deps, loaded, found, burst, packages, now)
+        deps.measures.planned(deps.clock.elapsed() - began, preempted=outcome.preempted)
         refused |= outcome.refused
         if outcome.refused or outcome.is_stale:
             continue

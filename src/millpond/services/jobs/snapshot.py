@@ -55,7 +55,7 @@ def load(tx: Connection, now: datetime, needed: Collection[str], rule: NearRule,
     known = {compute.id: compute for compute in computes.all_computes(tx)}
     places = geography.load(tx, rule, now)
     serving = _serving(tx, known.values(), places)
-    found = node_views(tx, now)
+    found = _views(tx, now, known, None)
     sizes = jobs.commit_sizes(tx, needed)
     near = _near(tx, serving, needed, fills_near(tx, serving, sizes, places, fill_price=fill_price))
     return World(
@@ -85,16 +85,21 @@ def commits_of_spec(spec: JobSpec, environment_commit: str | None = None) -> lis
     return list(dict.fromkeys(commit for commit in commits if commit))
 
 
-def node_views(tx: Connection, now: datetime) -> tuple[NodeView, ...]:
-    """Every node that has not left its compute."""
-    known = {compute.id: compute for compute in computes.all_computes(tx)}
-    trusts, made_for = trust.of_computes(tx), elastic.by_compute(tx)
+def node_views(tx: Connection, now: datetime, compute_ids: Collection[str] | None = None) -> tuple[NodeView, ...]:
+    """Every node that has not left its compute; of these computes, None meaning all."""
+    return _views(tx, now, {one.id: one for one in computes.all_computes(tx, compute_ids)}, compute_ids)
+
+
+def _views(
+    tx: Connection, now: datetime, known: Mapping[str, Compute], compute_ids: Collection[str] | None
+) -> tuple[NodeView, ...]:
+    trusts, made_for = trust.of_computes(tx, compute_ids=compute_ids), elastic.by_compute(tx)
     return tuple(
         replace(
             _node_view(known[node.compute_id], node, trusts[node.compute_id], now),
             elastic=made_for.get(node.compute_id),
         )
-        for node in nodes.present(tx)
+        for node in nodes.present(tx, compute_ids)
         if node.compute_id in known
     )
 

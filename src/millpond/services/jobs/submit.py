@@ -11,7 +11,20 @@ from typing import Any, TypeAlias
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from millpond.db import computes, experiments, jobs, placements, projects, queues, run_values, runs, templates
+from millpond import tracing
+from millpond.db import (
+    computes,
+    experiments,
+    jobs,
+    nodes,
+    placements,
+    projects,
+    queues,
+    request_keys,
+    run_values,
+    runs,
+    templates,
+)
 from millpond.decide.capability import refusal
 from millpond.decide.computes import QueuedJob
 from millpond.decide.entitlement import beyond_quota, limited
@@ -45,6 +58,7 @@ from millpond.wire.jobs import JobCreate
 # What people may ask for.
 _ASKED_FOR = (JobKind.TRAINING, JobKind.INTERACTIVE)
 _TRIES = 5
+_SOME_NODES = 8
 # What an input may be called where its dataset's name does not tell it from another one.
 _OWN_VARIABLE = re.compile(r"MILL_INPUT_[A-Z0-9_]{1,50}")
 
@@ -234,14 +248,23 @@ def first_choice(tx: Connection, compute: str | None, found: Sequence[TemplateCh
     Raises DoesNotFit if no known node could ever run it.
     """
     _check_compute(tx, compute)
-    nodes = [*snapshot.node_views(tx, now), *elastic.possible_nodes(tx)]
+    if _has_a_place(tx, found[0].spec, now):
+        return found[0]
+    everywhere = [*snapshot.node_views(tx, now), *elastic.possible_nodes(tx)]
     refused = None
     for choice in found:
-        problem = refusal(QueuedJob("", choice.spec), nodes)
+        problem = refusal(QueuedJob("", choice.spec), everywhere)
         if problem is None:
             return choice
         refused = refused or problem
     raise DoesNotFit(refused.reason if refused else None, hint=refused.hint if refused else None)
+
+
+def _has_a_place(tx: Connection, spec: JobSpec, now: datetime) -> bool:
+    """True if one of a few nodes of its size could run it: most jobs are found a place so, without a look at all."""
+    some = snapshot.node_views(tx, now, nodes.large_enough(tx, spec.resources, limit=_SOME_NODES))
+    is_named = any(node.answers_to(spec.compute) for node in some)
+    return is_named and refusal(QueuedJob("", spec), some) is None
 
 
 def choices_of(tx: Connection, spec: JobSpec) -> Sequence[TemplateChoice]:
@@ -274,6 +297,7 @@ def _insert(
                 run_values.set_tags(tx, run, job.spec.tags)
                 jobs.insert(tx, job)
                 job_changes.note_submitted(tx, job)
+                request_keys.note_made(tx, f"/projects/{project.name}/jobs/{job.id}")
                 if also is not None:
                     also(tx, job, run)
                 audit.record(
@@ -311,6 +335,7 @@ def _new_job(
         queued_at=now,
         spec=choice.spec,
         status=JobStatus(reasons=(f"Submitted by {actor.name}.",), template=choice.use),
+        trace=tracing.traceparent() if tracing.is_on() else None,
     )
 
 

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
+from millpond import tracing
 from millpond.db import experiments, jobs, run_values, runs
 from millpond.decide.entitlement import limited
 from millpond.decide.templates import TemplateChoice
@@ -99,4 +100,5 @@ def _job(actor: Actor, project: Project, one: CheckedJob, now: datetime) -> Job:
         queued_at=now,
         spec=one.choice.spec,
         status=JobStatus(reasons=(f"Submitted by {actor.name}.",), template=one.choice.use),
+        trace=tracing.traceparent() if tracing.is_on() else None,
     )

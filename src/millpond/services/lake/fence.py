@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime
 
 from millpond.blobs.memory import MemoryStore
 from millpond.blobs.signing import ROUTE
 from millpond.blobs.store import BlobInfo, BlobStore, Buffer, SignedUrl
-from millpond.errors import LakeTakenOver, MillError, StoreUnavailable
+from millpond.errors import DiskFull, Forbidden, LakeTakenOver, MillError, StoreUnavailable
 from millpond.lake import keys
 from millpond.lake.records import decode_owner
 
@@ -77,13 +77,17 @@ class FencedStore:
         self._fence = fence
         # Copies of the lake, which are read while it is away.
         self.copies: Callable[[], Sequence[BlobStore]] = tuple
+        # Hears of each call to the lake: what it was, the seconds it took, and whether it failed.
+        self.told: Callable[[str, float, bool], None] = _nobody
         self._away_until = 0.0
 
     def get(self, key: str) -> bytes:
-        return self._read(key, lambda store: store.get(key))
+        with self._timed("get"):
+            return self._read(key, lambda store: store.get(key))
 
     def get_range(self, key: str, start: int, end: int) -> bytes:
-        return self._read(key, lambda store: store.get_range(key, start, end))
+        with self._timed("get"):
+            return self._read(key, lambda store: store.get_range(key, start, end))
 
     def _read(self, key: str, read: Callable[[BlobStore], bytes]) -> bytes:
         """From the lake; what never changes comes from a copy while the lake is away."""
@@ -103,17 +107,31 @@ class FencedStore:
 
     def put(self, key: str, data: Buffer, *, if_absent: bool = False) -> None:
         self._fence.check()
-        self.unfenced.put(key, data, if_absent=if_absent)
+        with self._timed("put"):
+            self.unfenced.put(key, data, if_absent=if_absent)
 
     def head(self, key: str) -> BlobInfo | None:
-        return self.unfenced.head(key)
+        with self._timed("head"):
+            return self.unfenced.head(key)
 
     def list(self, prefix: str = "", after: str | None = None) -> Iterator[BlobInfo]:
         return self.unfenced.list(prefix, after)
 
     def delete(self, key: str) -> None:
         self._fence.check()
-        self.unfenced.delete(key)
+        with self._timed("delete"):
+            self.unfenced.delete(key)
+
+    @contextmanager
+    def _timed(self, operation: str) -> Iterator[None]:
+        began, failed = time.monotonic(), False
+        try:
+            yield
+        except (StoreUnavailable, Forbidden, DiskFull):  # what is not there, or there already, is an answer
+            failed = True
+            raise
+        finally:
+            self.told(operation, time.monotonic() - began, failed)
 
     def sign(self, method: str, key: str, seconds: int) -> SignedUrl:
         if method != "GET":
@@ -123,6 +141,10 @@ class FencedStore:
     def sign_create(self, key: str, seconds: int, crc32: str = "") -> SignedUrl:
         self._fence.check()
         return self.unfenced.sign_create(key, seconds, crc32)
+
+
+def _nobody(operation: str, seconds: float, failed: bool) -> None:
+    pass
 
 
 def served_by_us(store: BlobStore, key: str) -> BlobStore | None:

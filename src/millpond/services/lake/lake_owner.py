@@ -24,6 +24,20 @@ class Ownership:
     is_new: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A lake as it lies there: its id, and the database that owns it."""
+
+    lake_id: str
+    owner: str | None
+
+
+def look(store: BlobStore) -> Seen:
+    """Without writing anything. NotFound for a place without a lake."""
+    _, owner = _newest_owner(store)
+    return Seen(decode_lake(store.get(keys.LAKE)), owner.database if owner is not None else None)
+
+
 def claim(db: Database, store: BlobStore, now: datetime) -> Ownership:
     """Make sure that this database owns the lake; a lake without an owner gets this one."""
     row = _server_row(db)

@@ -129,9 +129,9 @@ def problems_at(tx: Connection, deps: Deps, site_id: str | None) -> Mapping[str,
     return {one.store_id: one.problem for one in sights if one.problem is not None and one.store_id not in well}
 
 
-def wanted_at(deps: Deps, site_id: str) -> Sequence[str]:
+def wanted_at(deps: Deps, site_id: str, within: Connection | None = None) -> Sequence[str]:
     """The ids of the stores that agents of a site are to try: none where the server itself serves the lake."""
-    with deps.db.read() as tx:
+    with deps.db.read(within) as tx:
         site = sites.get(tx, site_id)
         copies = [one.id for one in lake_replicas.of_site(tx, site_id)]
     own = [ENDPOINT] if site is not None and site.lake_endpoint else []

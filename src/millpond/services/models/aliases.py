@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -55,8 +56,12 @@ def _prepare(
     target = versions.resolve(tx, model, str(number)) if number is not None else None
     now = deps.clock.now()
     models.change(tx, dataset.id, changed_at=now)
-    at = {"version": target.number} if target else {}
-    record(tx, deps, actor, "model.alias" if target else "model.unalias", dataset, alias=alias, **at)
+    at: dict[str, Any] = {"version": target.number} if target else {}
+    had = models.aliases(tx, [dataset.id]).get(dataset.id, {}).get(alias)
+    record(
+        tx, deps, actor, "model.alias" if target else "model.unalias", dataset, alias=alias, **at,
+        before={"version": had}, after={"version": target.number if target else None},
+    )  # fmt: skip
     move = Move(
         ref=alias, type=RefType.BRANCH, commit=target.commit_id if target else None,
         previous=current.commit_id if current else None,

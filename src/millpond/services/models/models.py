@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -155,20 +156,24 @@ def publish(deps: Deps, dataset: Dataset, what: str, **more: object) -> None:
     deps.events.publish(TOPIC, project_id=dataset.project_id, data=data)
 
 
-def record(tx: Connection, deps: Deps, actor: Actor, action: str, dataset: Dataset, **details: object) -> None:
+def record(
+    tx: Connection, deps: Deps, actor: Actor, action: str, dataset: Dataset, *,
+    before: Mapping[str, Any] | None = None, after: Mapping[str, Any] | None = None, **details: object,
+) -> None:  # fmt: skip
     """Note what was done to a model, or to the version that `details` name."""
     name = dataset.name.removeprefix(model_dataset(""))
     version = f"@{details['version']}" if "version" in details else ""
     audit.record(
         tx, now=deps.clock.now(), actor=actor, action=action, subject=f"{dataset.project}/{name}{version}",
-        project_id=dataset.project_id, details=details,
+        project_id=dataset.project_id, details=details, before=before, after=after,
     )  # fmt: skip
 
 
 def _rename(deps: Deps, actor: Actor, project: Project, found: Model, name: str) -> None:
     def note(tx: Connection, dataset: Dataset) -> None:
         models.change(tx, dataset.id, changed_at=deps.clock.now())
-        record(tx, deps, actor, "model.rename", dataset, name=name)
+        was = found.dataset.name.removeprefix(model_dataset(""))
+        record(tx, deps, actor, "model.rename", dataset, before={"name": was}, after={"name": name})
 
     try:
         dataset_service.rename(deps, actor, found.dataset, model_dataset(name), note)
@@ -188,7 +193,9 @@ def _edit(
     models.change(tx, dataset.id, tags=after, changed_at=deps.clock.now())
     if description is not None:
         datasets.change(tx, dataset.id, description=description)
-    record(tx, deps, actor, "model.change", dataset)
+    was = {"tags": current.tags, "description": dataset.description}
+    is_now = {"tags": after, "description": dataset.description if description is None else description}
+    record(tx, deps, actor, "model.change", dataset, before=was, after=is_now)
 
 
 def _place(cursor: str | None) -> tuple[str, str]:

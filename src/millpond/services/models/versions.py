@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -99,8 +100,10 @@ def edit(deps: Deps, actor: Actor, project: Project, name: str, version: str, as
             models.change(tx, before.dataset_id, changed_at=now)
         if asked.stage is not None and asked.archive_others:
             models.archive_others(tx, before, asked.stage, now)
-        details = {"stage": stage.value} if asked.stage else {}
-        record(tx, deps, actor, "model.edit", model.dataset, version=before.number, **details)
+        details: dict[str, Any] = {"stage": stage.value} if asked.stage else {}
+        was = {"stage": before.stage, "tags": before.tags, "description": before.description}
+        is_now = {"stage": stage, "tags": kept, "description": description}
+        record(tx, deps, actor, "model.edit", model.dataset, version=before.number, before=was, after=is_now, **details)
     publish(deps, model.dataset, "version", version=before.number)
     return get(deps, project, name, str(before.number))
 

@@ -51,10 +51,11 @@ def put(
     now = deps.clock.now()
     with deps.db.write() as tx:
         a_id, b_id = ends(tx, a, b)
+        before = links.find(tx, a_id, b_id)
         links.put(tx, Link(a_id, b_id, bits_per_second, latency_ms, price_per_gb, set_at=now))
         said = {"bits_per_second": bits_per_second, "latency_ms": latency_ms, "price_per_gb": price_per_gb}
-        details = {key: value for key, value in said.items() if value is not None}
-        audit.record(tx, now=now, actor=actor, action="link.set", subject=f"{a} {b}", details=details)
+        was = audit.values_of(before, *said) if before else None
+        audit.record(tx, now=now, actor=actor, action="link.set", subject=f"{a} {b}", before=was, after=said)
         view = found(tx, deps, a_id, b_id)
     tell(deps)
     return view
@@ -63,9 +64,12 @@ def put(
 def remove(deps: Deps, actor: Actor, a: str, b: str) -> None:
     now = deps.clock.now()
     with deps.db.write() as tx:
-        if not links.delete(tx, *ends(tx, a, b)):
+        between = ends(tx, a, b)
+        gone = links.find(tx, *between)
+        if gone is None or not links.delete(tx, *between):
             raise access.not_found("link", f"{a} {b}")
-        audit.record(tx, now=now, actor=actor, action="link.remove", subject=f"{a} {b}")
+        was = audit.values_of(gone, "bits_per_second", "latency_ms", "price_per_gb", "limit")
+        audit.record(tx, now=now, actor=actor, action="link.remove", subject=f"{a} {b}", before=was)
     tell(deps)
 
 

@@ -57,8 +57,7 @@ def add(
                 changed_by=actor.name,
             )
             mounts.insert(tx, value)
-            details = {"path": plain, "site": site, "read_only": read_only, "all": all_projects}
-            _audit(tx, deps, actor, "mount.create", name, {**details, "projects": list(project_names)})
+            _audit(tx, deps, actor, "mount.create", name, {"projects": list(project_names)}, after=_told(tx, value))
     except IntegrityError as error:
         raise NameTaken(
             f"Mount {name!r} already exists.", hint="Choose another name, or see: mill mount list"
@@ -88,7 +87,7 @@ def remove(deps: Deps, actor: Actor, name: str) -> None:
                 depends=[f"job {one}" for one in using],
             )
         mounts.delete(tx, found.id)
-        _audit(tx, deps, actor, "mount.delete", name, {"path": found.path})
+        _audit(tx, deps, actor, "mount.delete", name, {}, before=_told(tx, found))
 
 
 def list_all(deps: Deps, actor: Actor) -> Sequence[tuple[SharedMount, Sequence[str]]]:
@@ -175,7 +174,8 @@ def _change(
         after = replace(after, changed_at=now, changed_by=actor.name)
         mounts.change(tx, after)
         action = "mount.allow" if allowed else "mount.deny"
-        _audit(tx, deps, actor, action, name, {"projects": list(project_names), "all": everyone})
+        details = {"projects": list(project_names), "all": everyone}
+        _audit(tx, deps, actor, action, name, details, before=_told(tx, before), after=_told(tx, after))
     return after
 
 
@@ -199,5 +199,16 @@ def _projects(tx: Connection, mount: SharedMount, visible: Collection[str] | Non
     return projects.names(tx, among=among)
 
 
-def _audit(tx: Connection, deps: Deps, actor: Actor, action: str, name: str, details: dict[str, object]) -> None:
-    audit.record(tx, now=deps.clock.now(), actor=actor, action=action, subject=name, details=details)
+def _told(tx: Connection, mount: SharedMount) -> dict[str, object]:
+    """Of a mount, for the audit log."""
+    may_use = projects.names(tx, among=mount.project_ids)
+    return {**audit.values_of(mount, "path", "site", "read_only", "all_projects"), "projects": may_use}
+
+
+def _audit(
+    tx: Connection, deps: Deps, actor: Actor, action: str, name: str, details: dict[str, object], *,
+    before: dict[str, object] | None = None, after: dict[str, object] | None = None,
+) -> None:  # fmt: skip
+    audit.record(
+        tx, now=deps.clock.now(), actor=actor, action=action, subject=name, details=details, before=before, after=after
+    )

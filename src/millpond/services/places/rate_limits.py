@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sqlalchemy import Connection
+
 from millpond.db import links as link_rows
 from millpond.db import sites as site_rows
 from millpond.db.sites import SiteCounts
@@ -20,8 +22,11 @@ def limit_link(deps: Deps, actor: Actor, a: str, b: str, limit: RateLimit) -> Li
     check_limit(limit)
     with deps.db.write() as tx:
         ends = links.ends(tx, a, b)
+        before = _said(_limit(tx, ends))
         link_rows.put_limit(tx, *ends, limit, now)
-        audit.record(tx, now=now, actor=actor, action="link.limit", subject=f"{a} {b}", details=_said(limit))
+        audit.record(
+            tx, now=now, actor=actor, action="link.limit", subject=f"{a} {b}", before=before, after=_said(limit)
+        )
         found = links.found(tx, deps, *ends)
     links.tell(deps)
     return found
@@ -31,8 +36,12 @@ def unlimit_link(deps: Deps, actor: Actor, a: str, b: str) -> None:
     """Remove the limit of a link; one that has none stays as it is."""
     now = deps.clock.now()
     with deps.db.write() as tx:
-        link_rows.put_limit(tx, *links.ends(tx, a, b), None, now)
-        audit.record(tx, now=now, actor=actor, action="link.limit", subject=f"{a} {b}", details=_said(None))
+        ends = links.ends(tx, a, b)
+        before = _said(_limit(tx, ends))
+        link_rows.put_limit(tx, *ends, None, now)
+        audit.record(
+            tx, now=now, actor=actor, action="link.limit", subject=f"{a} {b}", before=before, after=_said(None)
+        )
     links.tell(deps)
 
 
@@ -44,10 +53,17 @@ def limit_site(deps: Deps, actor: Actor, name: str, limit: RateLimit | None) -> 
     with deps.db.write() as tx:
         site = sites.find(tx, name)
         site_rows.put_limit(tx, site.id, limit)
-        audit.record(tx, now=now, actor=actor, action="site.limit", subject=name, details=_said(limit))
+        audit.record(
+            tx, now=now, actor=actor, action="site.limit", subject=name, before=_said(site.limit), after=_said(limit)
+        )
         found = sites.get(tx, name)
     links.tell(deps)
     return found
+
+
+def _limit(tx: Connection, ends: tuple[str, str]) -> RateLimit | None:
+    found = link_rows.find(tx, *ends)
+    return found.limit if found else None
 
 
 def _said(limit: RateLimit | None) -> dict[str, str]:

@@ -98,11 +98,16 @@ def change(deps: Deps, actor: Actor, name: str, changes: Mapping[str, str | None
         site = find(tx, name)
         if values:
             sites.change(tx, site.id, **values)
-            details = {key: value or "none" for key, value in values.items()}
-            audit.record(tx, now=now, actor=actor, action="site.change", subject=name, details=details)
+            before, after = _told(site), _told(find(tx, name))
+            audit.record(tx, now=now, actor=actor, action="site.change", subject=name, before=before, after=after)
         found = get(tx, name)
     deps.events.wake("agents")
     return ChangedSite(found, warning)
+
+
+def _told(site: Site) -> dict[str, object]:
+    """Of a site, for the audit log."""
+    return audit.values_of(site, "address", "lake_endpoint", "serving")
 
 
 def _check_serving(values: Mapping[str, str | None]) -> None:
@@ -140,8 +145,10 @@ def let_placements_last(deps: Deps, actor: Actor, name: str, seconds: int | None
     with deps.db.write() as tx:
         site = find(tx, name)
         sites.put_placement_seconds(tx, site.id, seconds)
-        said = {"placements_last": format_seconds(seconds) if seconds else "default"}
-        audit.record(tx, now=now, actor=actor, action="site.change", subject=name, details=said)
+        audit.record(
+            tx, now=now, actor=actor, action="site.change", subject=name,
+            before={"placement_seconds": site.placement_seconds}, after={"placement_seconds": seconds},
+        )  # fmt: skip
         return get(tx, name)
 
 

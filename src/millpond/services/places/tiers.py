@@ -50,7 +50,8 @@ def put(deps: Deps, actor: Actor, name: str, **changes: Any) -> TierView:
         for volume in volumes.all_of(tx):
             if (volume.tier, volume.tier_throughput, volume.tier_price) == (name, before.throughput, before.price):
                 volumes.change(tx, volume.id, tier_throughput=value.throughput, tier_price=value.price)
-        audit.record(tx, now=now, actor=actor, action="tier.put", subject=name, details=changes)
+        audit.record(tx, now=now, actor=actor, action="tier.put", subject=name,
+                     before=audit.values_of(before), after=audit.values_of(value))  # fmt: skip
         view = next(one for one in _views(tx) if one.tier.name == name)
     _tell(deps)
     return view
@@ -69,7 +70,7 @@ def remove(deps: Deps, actor: Actor, name: str) -> None:
                 hint="Give them another: mill volume set VOLUME --tier standard",
             )
         tiers.delete(tx, name)
-        audit.record(tx, now=now, actor=actor, action="tier.remove", subject=name)
+        audit.record(tx, now=now, actor=actor, action="tier.remove", subject=name, before=audit.values_of(found.tier))
     _tell(deps)
 
 

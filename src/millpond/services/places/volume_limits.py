@@ -26,6 +26,7 @@ def _set(deps: Deps, actor: Actor, volume_name: str, project_name: str, limit: i
     with deps.db.write() as tx:
         volume = find_volume(tx, volume_name)
         project = access.find_project(tx, actor, project_name)
+        had = shares.limits_by_project(tx, volume.id).get(project.id)
         if limit is None:
             shares.remove_limit(tx, volume.id, project.id)
         else:
@@ -38,6 +39,8 @@ def _set(deps: Deps, actor: Actor, volume_name: str, project_name: str, limit: i
             subject=volume.name,
             project_id=project.id,
             details={"limit": "none" if limit is None else format_bytes(limit)},
+            before={"limit_bytes": had},
+            after={"limit_bytes": limit},
         )
         view = view_of(tx, volume, now, actor)
     data = {"id": volume.id, "what": "volume", "volume": volume.name, "change": "changed"}

@@ -88,7 +88,7 @@ def create(
     try:
         with deps.db.write() as tx:
             volumes.insert(tx, volume)
-            audit.record(tx, now=now, actor=actor, action="volume.create", subject=volume.name)
+            audit.record(tx, now=now, actor=actor, action="volume.create", subject=volume.name, after=_told(volume))
             view = view_of(tx, volume, now, actor)
     except IntegrityError as error:
         raise _taken(deps, volume) from error
@@ -132,7 +132,8 @@ def change(deps: Deps, actor: Actor, name: str, **values: Any) -> VolumeView:
         if values:
             forgotten = {"tier_enforced": None, "tier_set": None} if "tier_by" in values else {}
             volumes.change(tx, volume.id, **values, **forgotten)
-            audit.record(tx, now=now, actor=actor, action="volume.change", subject=name, details=values)
+            before, after = audit.values_of(volume, *values), audit.values_of(find_volume(tx, name), *values)
+            audit.record(tx, now=now, actor=actor, action="volume.change", subject=name, before=before, after=after)
         view = view_of(tx, find_volume(tx, name), now, actor)
     _tell(deps, volume, "changed")
     return view
@@ -153,12 +154,19 @@ def delete(deps: Deps, actor: Actor, name: str, *, force: bool) -> None:
         names = _described(tx, volume, held, now)
         if not held:
             volumes.delete(tx, volume.id)
-            audit.record(tx, now=now, actor=actor, action="volume.delete", subject=name)
+            audit.record(tx, now=now, actor=actor, action="volume.delete", subject=name, before=_told(volume))
     announce(deps, marked, "evicting")
     if held:
         going = all(view.cached.state is CachedState.EVICTING for view in held)
         raise _in_use(volume, names, forced=force, clearing=going)
     _tell(deps, volume, "deleted")
+
+
+def _told(volume: Volume) -> dict[str, Any]:
+    """Of a volume, for the audit log."""
+    return audit.values_of(
+        volume, "site", "path", "capacity_bytes", "reserve_bytes", "idle_seconds", "high_percent", "low_percent", "tier"
+    )
 
 
 def _check_no_workspaces(tx: Connection, volume: Volume) -> None:

@@ -192,7 +192,17 @@ def share_tails(deps: Deps) -> None:
     for placement in living:
         job = known.get(placement.job_id)
         if job is not None:
-            make_durable(deps, job, placement.id)
+            _share_tail(deps, job, placement.id)
+
+
+def _share_tail(deps: Deps, job: Job, placement_id: str) -> None:
+    """What was told when it came could be read at this server alone: readers of others are told now."""
+    logs_here = [Log(job, name) for name in names_of(job, placement_id)]
+    before = [_end(deps, log) for log in logs_here] if log_tails.folder(deps, job.id).is_dir() else []
+    make_durable(deps, job, placement_id)
+    for log, reached in zip(logs_here, before, strict=False):
+        if reached.durable < reached.offset:
+            _tell(deps, job, log.name.rank, reached.offset)
 
 
 def remove(deps: Deps, job: Job) -> None:

@@ -66,7 +66,7 @@ class PointIntake:
         """Until nothing has come for a moment. After an error, with another connection."""
         while True:
             try:
-                with closing(DirectConnection(self._deps.db.engine)) as connection:
+                with closing(DirectConnection(self._deps.db)) as connection:
                     while group := self._next():
                         self._take_all(group, connection)
                     if self._is_over():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
@@ -130,7 +132,12 @@ def edit(deps: Deps, actor: Actor, project: Project, run_id: str, asked: RunEdit
         run_values.remove_tags(tx, run_id, [key for key, text in asked.tags.items() if text is None])
         if asked.notes is not None:
             runs.save_record(tx, run_id, replace(runs.record(tx, run_id), notes=asked.notes))
-        _record(tx, now, actor, project, after, "run.edit")
+        tags = {key: asked.tags.get(key) for key in asked.tags}
+        told = {"name": run.name, "experiment": run.experiment}
+        _record(
+            tx, now, actor, project, after, "run.edit", before=told,
+            after={"name": after.name, "experiment": after.experiment} | ({"tags": tags} if tags else {}),
+        )  # fmt: skip
     publish(deps, after, "changed")
     return get(deps, actor, project, run_id)
 
@@ -300,6 +307,10 @@ def _locked(tx: Connection, run_id: str) -> Run:
     return run
 
 
-def _record(tx: Connection, now: datetime, actor: Actor, project: Project, run: Run, action: str) -> None:
+def _record(
+    tx: Connection, now: datetime, actor: Actor, project: Project, run: Run, action: str, *,
+    before: Mapping[str, Any] | None = None, after: Mapping[str, Any] | None = None,
+) -> None:  # fmt: skip
     subject = f"{project.name}/{run.id}"
-    audit.record(tx, now=now, actor=actor, action=action, subject=subject, project_id=project.id)
+    audit.record(tx, now=now, actor=actor, action=action, subject=subject, project_id=project.id,
+                 before=before, after=after)  # fmt: skip

@@ -13,7 +13,7 @@ from millpond.model.ids import new_id
 from millpond.model.people import Actor, Project, Role
 from millpond.model.saved_view import SavedView, ViewQuery
 from millpond.services.deps import Deps
-from millpond.services.people import access
+from millpond.services.people import access, audit
 
 MAX_NAME = 100
 _MOST_VIEWS = 500
@@ -43,6 +43,8 @@ def save(deps: Deps, actor: Actor, project: Project, name: str, query: ViewQuery
         if is_new and len(known) >= _MOST_VIEWS:
             raise Conflict(f"A project has at most {_MOST_VIEWS} views.", hint="Delete one that nobody uses.")
         saved_views.save(tx, view)
+        was = next((other.query for other in known if (other.owner_id, other.name) == (owner, name)), None)
+        _audit(tx, deps, actor, project, "run-view.save", view, before=was, after=query)
     return view
 
 
@@ -53,6 +55,7 @@ def delete(deps: Deps, actor: Actor, project: Project, view_id: str) -> SavedVie
         if found.is_shared:
             access.require(actor, project, Role.MEMBER)
         saved_views.delete(tx, found.id)
+        _audit(tx, deps, actor, project, "run-view.delete", found, before=found.query)
     return found
 
 
@@ -62,6 +65,17 @@ def _find(tx: Connection, actor: Actor, project: Project, view_id: str) -> Saved
         if view.id == view_id:
             return view
     raise access.not_found("view", view_id, [view.id for view in known])
+
+
+def _audit(
+    tx: Connection, deps: Deps, actor: Actor, project: Project, action: str, view: SavedView, *,
+    before: ViewQuery | None, after: ViewQuery | None = None,
+) -> None:  # fmt: skip
+    audit.record(
+        tx, now=deps.clock.now(), actor=actor, action=action, subject=view.name, project_id=project.id,
+        details={"shared": view.is_shared}, before=audit.values_of(before) if before else None,
+        after=audit.values_of(after) if after else None,
+    )  # fmt: skip
 
 
 def _check(query: ViewQuery) -> None:

@@ -8,7 +8,7 @@ from itertools import islice
 
 from sqlalchemy import Connection
 
-from millpond.db import searches, trials
+from millpond.db import request_keys, searches, trials
 from millpond.decide.searches.check import problems_of
 from millpond.decide.searches.commands import grid_of, with_params
 from millpond.decide.searches.outcomes import cancelled
@@ -43,6 +43,7 @@ def create(deps: Deps, actor: Actor, project: Project, spec: SearchSpec, *, name
     )  # fmt: skip
     with deps.db.write() as tx:
         searches.insert(tx, search)
+        request_keys.note_made(tx, f"/projects/{project.name}/searches/{search.id}")
         _record(tx, deps, actor, search, "search.create")
     announce(deps, search)
     deps.events.wake(TOPIC)

@@ -58,6 +58,7 @@ class UploadCreate(QuickShape, of=_OF):
 class Upload(QuickShape, of=_OF):
     id: str
     begins_empty: bool = False
+    takes_sizes: bool = False
 
 
 class Slot(QuickShape, of=_OF):
@@ -73,6 +74,14 @@ class Slots(QuickShape, of=_OF):
 class PackSlotsRequest(QuickShape, of=_OF):
     count: int
     crc32: list[str] = []
+
+
+class SizedPackSlotsRequest(QuickShape, of=_OF):
+    """For servers that know sizes; those before them refuse a field that they do not know."""
+
+    count: int
+    crc32: list[str] = []
+    sizes: list[int] = []
 
 
 class PackWritten(QuickShape, of=_OF):

@@ -41,6 +41,28 @@ def job(name: str, gpus: float = 1, **more: object) -> Pending:
 
 SCENARIOS = (
     Scenario(
+        "a project runs no more jobs than its quota of jobs, whatever is free; others start",
+        ONE_OF_8, (a_project("a", 4, jobs=2), a_project("b", 4)),
+        (job("a1"), job("a2"), job("a3"), job("b1")),
+        frozenset({"a1", "a2", "b1"}), (), {"a3": "jobs"},
+    ),
+    Scenario(
+        "when one of them has ended, the next one starts",
+        ONE_OF_8, (a_project("a", 4, jobs=2), a_project("b", 4)),
+        (job("a1"), job("a2"), job("a3"), "a1"),
+        frozenset({"a2", "a3"}),
+    ),
+    Scenario(
+        "jobs without GPUs count",
+        ONE_OF_8, (a_project("a", 4, jobs=1), a_project("b", 4)), (job("a1", 0), job("a2", 0)),
+        frozenset({"a1"}), (), {"a2": "jobs"},
+    ),
+    Scenario(
+        "a quota of no jobs holds all of them back",
+        ONE_OF_8, (a_project("a", 4, jobs=0), a_project("b", 4)), (job("a1"), job("b1")),
+        frozenset({"b1"}), (), {"a1": "jobs"},
+    ),
+    Scenario(
         "(b) a job that does not fit into the quota is over quota as a whole, a later one that fits is not",
         ONE_OF_8, (a_project("a", 3), a_project("b", 5)),
         (job("a1", 2), job("a2", 2), job("a3", 1), job("b1", 5)),

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from millpond.serve.errors import ServeError
@@ -166,7 +166,7 @@ def test_tokens() -> None:
         (a_token("other"), [], "403 for team-a/other"),
         (a_token(project="team-b"), [], "403 for team-b/xray"),
         (a_token(key=Ed25519PrivateKey.generate()), [], "401 signature"),
-        (a_token()[:-4], [], "401 signature"),
+        (a_token()[:-2], [], "401 signature"),
         (a_token(id=["t1"]), [], "401 cannot be read"),
         ("mep_e30.AAAA", [], "401 cannot be read"),
         ("mep_.", [], "401 cannot be read"),
@@ -192,6 +192,7 @@ def test_a_token_signed_with_an_unknown_key_is_refused() -> None:
         verifier.verify(a_token(), endpoint="xray", now=0)
 
 
+@example("l")  # the last character of a signature has two bits that mean nothing
 @given(st.text() | st.binary().map(lambda content: content.decode("latin-1")))
 def test_no_text_is_a_token_by_accident(text: str) -> None:
     verifier = TokenVerifier(read_config(json.dumps(a_document())))

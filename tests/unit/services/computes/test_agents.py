@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
+from sqlalchemy import event
 
 from millpond.db import computes, nodes, placements, runs
+from millpond.db.engine import Database
 from millpond.errors import BadRequest, Conflict, StalePlacement
 from millpond.model.cached_state import CachedState
 from millpond.model.dataset import DatasetKind
@@ -204,3 +209,31 @@ def test_what_an_agent_has_not_begun_is_told_to_the_process_that_comes_after(wor
     _, desired = world.placed()
     world.sync(PlacementSeen(id=desired.id, state="preparing"))
     assert world.sync(instance="two").placements == [desired]
+
+
+def test_what_is_asked_for_an_agent_does_not_grow_with_all_others(world: World) -> None:
+    """Hundreds of agents ask again and again: what each costs must not grow with their number."""
+    world.placed()
+    world.sync()
+    with counting_statements(world.deps.db) as alone:
+        world.sync()
+    for number in range(12):
+        add_agent(world.deps.db, f"other-{number}", site=f"site-{number % 3}")
+    with counting_statements(world.deps.db) as among_others:
+        world.sync()
+    assert len(among_others) == len(alone)
+    assert len(alone) < 40
+
+
+@contextmanager
+def counting_statements(db: Database) -> Iterator[list[str]]:
+    ran: list[str] = []
+
+    def note(*call: object) -> None:
+        ran.append(str(call[2]))
+
+    event.listen(db.engine, "before_cursor_execute", note)
+    try:
+        yield ran
+    finally:
+        event.remove(db.engine, "before_cursor_execute", note)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from millpond.api.endpoint_metrics import EndpointCollector
+from millpond.api.metrics.endpoints import EndpointCollector
 from millpond.db import audit, endpoint_analyses, jobs
 from millpond.db import endpoints as rows
 from millpond.errors import Conflict, Invalid

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from millpond.api.endpoint_metrics import EndpointCollector
+from millpond.api.metrics.endpoints import EndpointCollector
 from millpond.services.endpoints import endpoints, metrics
 from millpond.wire.observed import PlacementSeen, ServiceSeen
 from tests.unit.services.endpoints.test_endpoints import create

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from millpond.db import scheduling
 from millpond.errors import BadRequest, Conflict, Forbidden, InUse, NotFound
 from millpond.model.flow_run import RunTrigger
 from millpond.model.job import JobState
@@ -38,6 +39,15 @@ steps:
     inputs: {models: "${steps.train[*].outputs.model}"}
     params: {scores: "${steps.train[*].outputs.score}"}
 """
+
+
+def test_a_step_says_what_its_job_waits_for(flows: Flows) -> None:
+    a_commit(flows.deps, {"a.txt": b"1"})
+    run = flows.start(CHAIN)
+    with flows.deps.db.write() as tx:
+        scheduling.note_rules(tx, [(run.job("make").id, "locality", "Its environment is being built.")])
+    shown = {view.step.label: view.reason for view in run.shown}
+    assert shown["make"] == "Waiting: Its environment is being built."
 
 
 def test_a_chain_passes_files_and_typed_values(flows: Flows) -> None:

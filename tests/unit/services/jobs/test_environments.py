@@ -31,6 +31,14 @@ def finish(world: World, job: Job, **told: object) -> None:
     world.sync(PlacementSeen(id=placement, state="finished", **seen))  # type: ignore[arg-type]
 
 
+def test_a_build_reserves_the_memory_of_its_job_within_reason(world: World) -> None:
+    """Slurm gives a job that asks for none what its administrator thought enough, and kills it beyond that."""
+    for asked, reserved in ((0, 0), (2 * GB, 2 * GB), (16 * GB, 4 << 30)):
+        job = world.submit(f"job-{asked}", environment=source(world), memory_bytes=asked)
+        world.schedule()
+        assert the_build(world, job).spec.memory_bytes == reserved
+
+
 def test_many_ask_one_builds_and_all_get_it(world: World) -> None:
     wanted = source(world)
     first, second = (world.submit(name, environment=wanted) for name in ("first", "second"))

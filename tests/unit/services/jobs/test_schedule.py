@@ -39,7 +39,7 @@ def test_a_job_that_fits_is_placed_with_a_token_of_its_own(world: World) -> None
     assert job.status.placement_id is not None
     actor = tokens.actor_of(world.deps, secret_of(world.deps.secret, job.status.placement_id))
     assert (actor.job_id, actor.name) == (job.id, "maria")
-    assert "agents" in world.events.woken
+    assert "agents:local" in world.events.woken and "agents" not in world.events.woken
 
 
 def test_scheduling_again_changes_nothing(world: World) -> None:

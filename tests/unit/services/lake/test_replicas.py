@@ -161,7 +161,7 @@ def test_what_the_lake_removes_goes_later(world: Deps, copy: KilledAt, clock: Fa
         assert cleaning.clean(turn) == 0, "the lake has it still"
     collect.collect(world, the_admin(world), now=True)
     assert [key for key in contents(copy) if "/packs/" in key] == packs, "not before it is cleaned"
-    replicas.sync(world, "virginia")
+    replicas.sync(world, the_admin(world), "virginia")
     keeping.keep_all(world, clock.now())
     assert contents(copy) == contents(world.store)
     assert len([key for key in contents(copy) if "/packs/" in key]) == len(packs) - 1
@@ -183,13 +183,13 @@ def test_a_check_finds_what_is_wrong_and_it_is_copied_again(world: Deps, copy: K
     a_commit(world, FILES)
     add(world)
     keeping.keep_all(world, world.clock.now())
-    found = replicas.check(world, "virginia")
+    found = replicas.check(world, the_admin(world), "virginia")
     assert (found.missing, found.wrong, found.extra) == (0, 0, 0)
     pack = next(key for key in contents(copy) if "/packs/" in key)
     page = next(key for key in contents(copy) if "/pages/" in key)
     copy.put(pack, b"short")
     copy.delete(page)
-    found = replicas.check(world, "virginia")
+    found = replicas.check(world, the_admin(world), "virginia")
     assert (found.missing, found.wrong, list(found.examples)) == (1, 1, sorted([pack, page]))
     assert replicas.show(world, "virginia").lag.commits == 1, "nobody reads the commit there until it is whole"
     keeping.keep_all(world, world.clock.now())
@@ -232,7 +232,7 @@ def test_a_replica_that_is_away_is_told(world: Deps, copy: KilledAt, monkeypatch
         patch.setattr(copy, "put", away)
         assert keeping.keep(world, replica) == 0
     assert "Connection refused" in (replicas.show(world, "virginia").replica.problem or "")
-    replicas.sync(world, "virginia")
+    replicas.sync(world, the_admin(world), "virginia")
     assert keeping.keep_all(world, world.clock.now()) == 1
     assert replicas.show(world, "virginia").replica.problem is None
 

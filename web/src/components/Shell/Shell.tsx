@@ -6,7 +6,9 @@ import { useKeyboard } from "../../hooks/useKeyboard";
 import { LiveProvider } from "../../hooks/useLive";
 import { readChoice, writeChoice } from "../../lib/storage";
 import { AwayBanner } from "../AwayBanner";
+import { HealthBanner } from "../HealthBanner";
 import { UploadPanel } from "../UploadPanel";
+import { WarningBanner } from "../WarningBanner";
 import { KeyboardHelp } from "./KeyboardHelp";
 import { Navigation } from "./Navigation";
 import { Palette } from "./Palette";
@@ -42,6 +44,8 @@ export function Shell() {
         </AppShell.Navbar>
         <AppShell.Main id="main" tabIndex={-1} style={{ outline: "none" }}>
           <AwayBanner />
+          <HealthBanner />
+          <WarningBanner />
           <Outlet />
         </AppShell.Main>
       </AppShell>

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { homeQuery } from "../../api/home";
 import { useOnline } from "../../hooks/useLive";
 import { TextLink } from "../TextLink";
+import { Bell } from "./Bell";
 import { ProjectSwitch } from "./ProjectSwitch";
 import { palette } from "./paletteStore";
 import { SchemeMenu } from "./SchemeMenu";
@@ -65,6 +66,7 @@ export function TopBar({ opened, toggle, showHelp }: Props) {
             <IconKeyboard size={20} />
           </ActionIcon>
         </Tooltip>
+        <Bell />
         <SchemeMenu />
         <UserMenu />
       </Group>

@@ -6,18 +6,22 @@ import {
   IconCpu,
   IconCube,
   IconDatabase,
+  IconDatabaseExport,
   IconFolders,
   IconHistory,
   IconHome,
   IconKey,
   IconLayersIntersect,
   IconListNumbers,
+  IconLogin2,
+  IconMail,
   IconPackages,
   IconPlayerPlay,
   IconPlugConnected,
   IconRipple,
   IconRoute,
   IconShare2,
+  IconStethoscope,
   IconTemplate,
   IconTimeline,
   IconTopologyStar3,
@@ -48,7 +52,11 @@ export interface Place {
     | "/projects"
     | "/tokens"
     | "/users"
-    | "/audit";
+    | "/sign-in"
+    | "/audit"
+    | "/backups"
+    | "/mail"
+    | "/server";
   readonly label: string;
   readonly icon: Icon;
   readonly keys?: string;
@@ -67,7 +75,7 @@ export const GROUPS: readonly Group[] = [
     places: [
       { to: "/datasets", label: "Datasets", icon: IconDatabase, keys: "g d" },
       { to: "/caches", label: "Caches", icon: IconRipple, keys: "g c" },
-      { to: "/sources", label: "Sources", icon: IconCloudDownload, keys: "g s" },
+      { to: "/sources", label: "Sources, mirrors", icon: IconCloudDownload, keys: "g s" },
     ],
   },
   {
@@ -100,7 +108,11 @@ export const GROUPS: readonly Group[] = [
       { to: "/projects", label: "Projects", icon: IconFolders },
       { to: "/tokens", label: "Tokens", icon: IconKey },
       { to: "/users", label: "Users", icon: IconUsers, siteAdmin: true },
+      { to: "/sign-in", label: "Sign-in", icon: IconLogin2, siteAdmin: true },
       { to: "/audit", label: "Audit", icon: IconHistory, siteAdmin: true },
+      { to: "/server", label: "Server", icon: IconStethoscope, siteAdmin: true },
+      { to: "/backups", label: "Backups", icon: IconDatabaseExport, siteAdmin: true },
+      { to: "/mail", label: "E-mail", icon: IconMail, siteAdmin: true },
     ],
   },
 ];

@@ -46,6 +46,7 @@ export function CacheList() {
         {({ items }) =>
           items.length === 0 ? (
             <EmptyState
+              docs="caches/"
               icon={IconRipple}
               sentence="A volume is a directory beside the compute, normally an NFS mount, that keeps commits near the jobs that read them."
               action={<NewVolumeButton />}

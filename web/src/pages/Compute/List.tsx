@@ -26,6 +26,7 @@ export function ComputeList() {
           {({ items }) =>
             items.length === 0 ? (
               <EmptyState
+                docs="computes/"
                 icon={IconCpu}
                 sentence="No compute attached yet. Attach a machine or cluster; its agent only makes outbound connections."
                 action={<AttachButton />}

@@ -88,6 +88,7 @@ function Cards({ filter, create }: { filter: DatasetFilter; create: ReactNode })
           <Text>No matching datasets.</Text>
         ) : (
           <EmptyState
+            docs="quickstart/"
             icon={IconDatabase}
             sentence="No datasets yet. A dataset is a versioned folder; every sync adds a commit."
             action={create}

@@ -55,6 +55,7 @@ export function EndpointList() {
 function NoEndpoints() {
   return (
     <EmptyState
+      docs="endpoints/"
       icon={IconPlugConnected}
       sentence="No endpoints yet. Deploy a version of a model, on its page or by command."
       command="mill endpoint create xray --model chest-xray@3 --site berlin"

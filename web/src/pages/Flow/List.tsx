@@ -62,6 +62,7 @@ export function FlowList() {
         <WaitingRows />
       ) : flows.length === 0 ? (
         <EmptyState
+          docs="flows/"
           icon={IconRoute}
           sentence="No flows yet. A flow connects datasets to steps, runs each where its data is and remembers what was made."
           action={<NewFlow project={project ?? projects[0]} />}

@@ -78,6 +78,7 @@ function Components({ project }: { project: string }) {
             </Group>
             {shown.length === 0 && (
               <EmptyState
+                docs="library/"
                 icon={IconPackages}
                 sentence={
                   items.length === 0 ? "The library of this server is empty." : "No component matches."

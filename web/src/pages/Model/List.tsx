@@ -84,6 +84,7 @@ function Models({ filter }: { filter: ModelFilter }) {
 function NoModels() {
   return (
     <EmptyState
+      docs="models/"
       icon={IconCube}
       sentence="No models yet. Register a version from the artifacts of a run, on the run's page, by command or in Python."
       command={

@@ -58,6 +58,7 @@ export function QueueList() {
         {({ items }) =>
           items.length === 0 ? (
             <EmptyState
+              docs="templates/"
               icon={IconListNumbers}
               sentence="No queues yet. A queue lists templates in the order a job tries them."
               action={<NewQueueButton />}

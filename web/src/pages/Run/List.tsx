@@ -193,6 +193,7 @@ function isAboutFilter(error: unknown): boolean {
 function NoRuns() {
   return (
     <EmptyState
+      docs="experiments/"
       icon={IconTimeline}
       sentence="No runs yet. Every job records one; scripts and notebooks start their own with millpond.init()."
       command={"python -c \"import millpond; millpond.init(); millpond.log_metric('loss', 0.25, step=1)\""}

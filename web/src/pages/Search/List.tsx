@@ -79,6 +79,7 @@ export function SearchList() {
 function NoSearches() {
   return (
     <EmptyState
+      docs="searches/"
       icon={IconZoomScan}
       sentence="No searches yet. A search runs one job many times with different parameters and looks for the best."
       command={"mill submit sweep --grid -- python train.py --lr 0.1,0.01\nmill search run search.yaml"}

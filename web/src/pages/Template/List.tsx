@@ -67,6 +67,7 @@ export function TemplateList() {
         {({ items }) =>
           items.length === 0 ? (
             <EmptyState
+              docs="templates/"
               icon={IconTemplate}
               sentence="No templates yet. A template names a size on a compute, so that jobs need not spell it out."
               action={<NewTemplateButton />}

@@ -28,6 +28,7 @@ from millpond.services.caches.admission.differences import best_base
 from millpond.services.caches.admission.stock import everything, space_of, stock_of
 from millpond.services.computes import trust
 from millpond.services.egress import budgets
+from millpond.services.quotas import checks
 from millpond.services.workspaces.starting import start_waiting
 
 
@@ -101,6 +102,7 @@ def begin_fill(
     answer = would_admit(tx, volume, size, now, sees=sees)
     if isinstance(answer.decision, Refuse):
         raise _does_not_fit(volume, size, answer.need, answer.decision)
+    checks.check_cached(tx, now, size.project_id, size.project, answer.need.room.bytes)
     evicting = mark_evictions(tx, volume, answer.decision.evict)
     reasons = (*answer.decision.reasons, *answer.need.reasons)
     row = _row(volume, size, answer.need, requested_by, now, "; ".join(reasons), idle_seconds, ahead)

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from millpond.db import caches, leases, policies, shares, workspaces
+from millpond.db import caches, leases, shares, workspaces
 from millpond.db.caches import CachedView
 from millpond.db.leases import Holder, Sees
 from millpond.db.workspaces import StockedRow
@@ -16,6 +16,7 @@ from millpond.decide.allocation import BLOCK
 from millpond.decide.eviction import VolumeLimits
 from millpond.decide.stock import Room, Stock, StockedCommit, StockedWorkspace
 from millpond.model.volume import CachedCommit, Volume
+from millpond.services.caches import keepers
 
 FOREIGN = "a commit of another project"
 
@@ -27,7 +28,7 @@ def everything(project_id: str | None) -> bool:
 
 def stock_of(tx: Connection, volume_id: str, now: datetime, *, sees: Sees = everything) -> Stock:
     holders = leases.holders_on(tx, volume_id, now)
-    kept = policies.kept_on(tx, volume_id)
+    kept = keepers.kept_on(tx, volume_id)
     held = [
         _held(view, holders.get(view.cached.id, ()), kept.get(view.cached.commit_id), sees)
         for view in caches.of_volume(tx, volume_id)

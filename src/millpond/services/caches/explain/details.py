@@ -9,7 +9,7 @@ from typing import Literal
 
 from sqlalchemy import Connection
 
-from millpond.db import caches, leases, policies
+from millpond.db import caches, leases
 from millpond.db.caches import CachedView
 from millpond.db.leases import Holder
 from millpond.decide.stock import Room, measured_ids, rooms, shares_of
@@ -18,6 +18,7 @@ from millpond.model.dataset import DatasetKind
 from millpond.model.documents import from_document
 from millpond.model.people import Actor
 from millpond.model.volume import CacheVerification, LeaseKind
+from millpond.services.caches import keepers
 from millpond.services.caches.admission.stock import stock_of
 from millpond.services.caches.explain.given import SourceGave, given_to
 from millpond.services.caches.fills.speed import FillSpeed, speeds
@@ -129,7 +130,7 @@ def _volume(tx: Connection, volume_id: str, now: datetime) -> _Volume:
     for share in shares:
         if len(share.members) == 1:
             own[next(iter(share.members))] += share.bytes
-    return _Volume(rooms(shares), own, measured_ids(stock.measured), policies.kept_on(tx, volume_id))
+    return _Volume(rooms(shares), own, measured_ids(stock.measured), keepers.kept_on(tx, volume_id))
 
 
 def _details(

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection
 
-from millpond.db import agents, branch_pointers, caches, projects, server, tiers, volumes
+from millpond.db import agents, branch_pointers, caches, links, projects, server, tiers, volumes
 from millpond.db.caches import CachedView
 from millpond.decide.admission import reserved_inodes
 from millpond.decide.source import FillSource
@@ -42,7 +42,9 @@ from millpond.wire.desired import (
 _BASES_MOST = 3
 
 
-def desired_for(deps: Deps, agent: Agent) -> tuple[list[DesiredVolume], list[DesiredFill]]:
+def desired_for(
+    deps: Deps, agent: Agent, within: Connection | None = None
+) -> tuple[list[DesiredVolume], list[DesiredFill]]:
     """All volumes of the agent's site, and what is to be done on those that it fills and that are well.
 
     Behind them those of linked sites, only to be looked at: mounted here as well, they serve jobs and fills.
@@ -50,20 +52,25 @@ def desired_for(deps: Deps, agent: Agent) -> tuple[list[DesiredVolume], list[Des
     """
     fills: list[DesiredFill] = []
     wanted: list[DesiredVolume] = []
-    with deps.db.read() as tx:
-        row = server.get(tx)
+    with deps.db.read(within) as tx:
+        own = volumes.all_of(tx, agent.site_id)
+        lying = {one.id: caches.of_volume(tx, one.id) if one.filler_id == agent.id else () for one in own}
+        # Most that hundreds of agents ask, again and again, is asked where nothing is filled and no link leads.
+        is_filling = any(_is_filling(view.cached) for views in lying.values() for view in views)
+        ways = fill_sources.load(tx, deps, agent) if is_filling or links.leads_away(tx, agent.site_id) else None
+        if not own and ways is None:
+            return [], []
+        row, known = server.get(tx), tiers.all_of(tx)
         lake = (row.lake_id if row else None) or ""
-        ways = fill_sources.load(tx, deps, agent)
-        known = tiers.all_of(tx)
-        for volume in volumes.all_of(tx, agent.site_id):
-            cached = caches.of_volume(tx, volume.id) if volume.filler_id == agent.id else ()
+        for volume in own:
+            cached = lying[volume.id]
             told = _volume(tx, volume, agent, cached, lake, deps.clock.now())
             wanted.append(told.model_copy(update={"bytes_per_second": _rate(volume, known)}))
             if volume.problem is None:
                 fills.extend(_fills(tx, deps, volume, cached, ways))
     wanted += [
         DesiredVolume(id=one.id, path=one.path, new=False, lake=lake, visited=True, bytes_per_second=_rate(one, known))
-        for one in ways.visited
+        for one in (ways.visited if ways else ())
     ]
     return wanted, fills
 
@@ -127,7 +134,10 @@ def _may_adopt(tx: Connection, volume: Volume, agent: Agent, now: datetime) -> b
     return first in (None, agent.id)
 
 
-def _fills(tx: Connection, deps: Deps, volume: Volume, cached: Sequence[CachedView], ways: Ways) -> list[DesiredFill]:
+def _fills(
+    tx: Connection, deps: Deps, volume: Volume, cached: Sequence[CachedView], ways: Ways | None
+) -> list[DesiredFill]:
+    """`ways` are None where nothing is being filled."""
     by_id = {view.cached.id: view for view in cached}
     found: list[DesiredFill] = []
     for view in cached:
@@ -136,7 +146,7 @@ def _fills(tx: Connection, deps: Deps, volume: Volume, cached: Sequence[CachedVi
             found.append(_desired(view, "absent", row.attempt))
         elif _is_filling(row) and row.found:
             found.append(_desired(view, "found", row.attempt))
-        elif _is_filling(row):
+        elif _is_filling(row) and ways is not None:
             source = fill_sources.source_of(tx, ways, view)
             wanted = _desired(view, "present", row.attempt, _bases(view, by_id))
             told: dict[str, Any] = _room(volume, row)
@@ -152,15 +162,18 @@ def _fills(tx: Connection, deps: Deps, volume: Volume, cached: Sequence[CachedVi
     return found
 
 
-def grants_for(deps: Deps, agent: Agent) -> list[DesiredGrant]:
+def grants_for(deps: Deps, agent: Agent, within: Connection | None = None) -> list[DesiredGrant]:
     """What agents of other sites may fetch from this one now."""
-    return [DesiredGrant(**asdict(one)) for one in fill_peers.grants_for(deps, agent)]
+    return [DesiredGrant(**asdict(one)) for one in fill_peers.grants_for(deps, agent, within)]
 
 
-def limits_for(deps: Deps, agent: Agent) -> list[DesiredLimit]:
+def limits_for(deps: Deps, agent: Agent, within: Connection | None = None) -> list[DesiredLimit]:
     """What the agent may take of limits now."""
-    with deps.db.read() as tx:
-        traffic = fill_rates.load(tx, deps.clock.now())
+    now = deps.clock.now()
+    with deps.db.read(within) as tx:
+        if not any(agent.site_id in ends for ends in fill_rates.limits_now(tx, now)):
+            return []
+        traffic = fill_rates.load(tx, now)
     return [DesiredLimit(**asdict(one)) for one in fill_rates.limits_of(traffic, agent)]
 
 

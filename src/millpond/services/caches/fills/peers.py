@@ -57,9 +57,9 @@ def peer_of(deps: Deps, ways: Ways, row: CachedCommit, source: FillSource) -> Pe
     )
 
 
-def grants_for(deps: Deps, agent: Agent) -> list[CommitGrant]:
+def grants_for(deps: Deps, agent: Agent, within: Connection | None = None) -> list[CommitGrant]:
     """What agents of other sites may fetch from this one: the commits that they fill from its volumes now."""
-    with deps.db.read() as tx:
+    with deps.db.read(within) as tx:
         known = agents.get(tx, agent.id)
         if known is None or known.peer is None:
             return []

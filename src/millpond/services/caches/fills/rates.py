@@ -81,16 +81,19 @@ class Traffic:
             yield f"slowed to {format_rate(low)}: nobody waits for it, and a fill that is waited for goes first"
 
 
+def limits_now(tx: Connection, now: datetime) -> Mapping[LimitKey, RateInForce]:
+    """What limits links and sites now."""
+    found: dict[LimitKey, RateInForce] = {ends: in_force(one.limit, now) for ends, one in links.all_links(tx).items()}
+    found |= {(site_id,): in_force(limit, now) for site_id, limit in sites.limits(tx).items()}
+    return {key: one for key, one in found.items() if one.bits_per_second is not None}
+
+
 def load(tx: Connection, now: datetime) -> Traffic:
     """All limits and fills of now."""
-    limits: dict[LimitKey, RateInForce] = {}
     speeds = {(one.volume_id, one.source_id): one.bytes_per_second for one in links.bandwidths(tx)}
     for ends, link in links.all_links(tx).items():
-        limits[ends] = in_force(link.limit, now)
         if link.bits_per_second:
             speeds[ends] = link.bits_per_second / 8
-    for site_id, limit in sites.limits(tx).items():
-        limits[(site_id,)] = in_force(limit, now)
     fills = {view.cached.id: view for view in caches.filling(tx)}
     held = leases.holders(tx, list(fills), now) if fills else {}
     fillers = {one.id: one.filler_id for one in volumes.all_of(tx)} if fills else {}
@@ -107,8 +110,7 @@ def load(tx: Connection, now: datetime) -> Traffic:
         # What cannot go on holds nobody up.
         if view.cached.problem is None
     }
-    limited = {key: one for key, one in limits.items() if one.bits_per_second is not None}
-    return Traffic(limited, transfers, fills, speeds)
+    return Traffic(limits_now(tx, now), transfers, fills, speeds)
 
 
 def _sender(rate: FillRate | None, fillers: Mapping[str, str | None]) -> str | None:

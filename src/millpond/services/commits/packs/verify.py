@@ -117,7 +117,7 @@ def _copy(deps: Deps, pack: Pack, besides: Set[str]) -> bool:
     upload = Upload(id=new_id(), project_id=pack.project_id, owner=_SERVER, created_at=now, used_at=now)
     with deps.db.write() as tx:
         uploads.insert(tx, upload)
-    uploader = ServerUploader(deps, upload)
+    uploader = ServerUploader(deps, upload, counts=False)
     (slot,) = uploader.pack_slots(1)
     uploader.put(slot, data)
     uploader.packs_written([(slot.id, len(data))])

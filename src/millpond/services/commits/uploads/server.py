@@ -18,8 +18,10 @@ from millpond.services.deps import Deps
 class ServerUploader:
     """`Uploader` without URLs: objects go straight into the store."""
 
-    def __init__(self, deps: Deps, upload: Upload) -> None:
+    def __init__(self, deps: Deps, upload: Upload, *, counts: bool = True) -> None:
+        """`counts` is False for what is in the lake already and only moves there: no quota stands in its way."""
         self.upload = upload
+        self._counts = counts
         self._deps = deps
         self._keys = ProjectKeys(upload.project_id)
 
@@ -27,11 +29,13 @@ class ServerUploader:
         known = pack_trust.known(self._deps, self.upload.project_id, self.upload.owner, digests)
         return [digest not in known for digest in digests]
 
-    def pack_slots(self, count: int, crc32: Sequence[str] = ()) -> list[Slot]:
+    def pack_slots(self, count: int, crc32: Sequence[str] = (), sizes: Sequence[int] = ()) -> list[Slot]:
         ids = [new_pack_id() for _ in range(count)]
         now = self._deps.clock.now()
         with self._deps.db.write() as tx:
-            uploads.promise_packs(tx, self.upload, ids, now=now)
+            if self._counts:
+                upload_service.check_quota(tx, self._deps, self.upload, sum(sizes))
+            uploads.promise_packs(tx, self.upload, ids, sizes=sizes, now=now)
             uploads.touch(tx, self.upload.id, now)
         return [Slot(pack_id, self._keys.pack(pack_id)) for pack_id in ids]
 
@@ -40,7 +44,7 @@ class ServerUploader:
 
     def packs_written(self, packs: Sequence[tuple[str, int]]) -> None:
         written = [upload_service.WrittenPack(pack_id, size) for pack_id, size in packs]
-        upload_service.packs_written(self._deps, self.upload, written)
+        upload_service.packs_written(self._deps, self.upload, written, counts=self._counts)
 
     def page_slots(self, pages: Sequence[str]) -> list[Slot]:
         raise AssertionError("the server writes pages when it changes a branch")

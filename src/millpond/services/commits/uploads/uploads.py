@@ -16,7 +16,7 @@ from itertools import zip_longest
 from sqlalchemy import Connection
 
 from millpond.blobs.signing import LocalSigner
-from millpond.db import blobs, promised_pages, uploads
+from millpond.db import blobs, projects, promised_pages, quotas, uploads
 from millpond.db.batches import batches
 from millpond.errors import BadRequest, Incomplete, Unavailable
 from millpond.lake.digests import DIGEST_SIZE
@@ -31,6 +31,7 @@ from millpond.services.commits.packs.trust import owner_of, scope_of
 from millpond.services.deps import Deps
 from millpond.services.lake import stores
 from millpond.services.people import access
+from millpond.services.quotas import checks
 
 # Requests to the store at a time, for one caller.
 _PARALLEL = 8
@@ -92,23 +93,33 @@ def missing(deps: Deps, upload: Upload, digests: bytes) -> bytes:
 
 
 def pack_slots(
-    deps: Deps, upload: Upload, count: int, checksums: Sequence[str] = (), *, site_id: str | None = None
+    deps: Deps,
+    upload: Upload,
+    count: int,
+    checksums: Sequence[str] = (),
+    *,
+    sizes: Sequence[int] = (),
+    site_id: str | None = None,
 ) -> list[Slot]:
     """Places for `count` new packs. Their ids are ours, so no two uploads ever share one.
 
     They are reached through the endpoint of the site from where they come, if it has one.
 
     `checksums` are the CRC-32 of each; a slot names its own where the store refuses what does not have it. With or
-    without, a slot only creates where the store heeds conditions.
+    without, a slot only creates where the store heeds conditions. `sizes` are checked against the project's quota
+    before anything is sent; without them, what is sent is refused when it is told of.
     """
     if checksums and (len(checksums) != count or not all(map(_CRC32.fullmatch, checksums))):
         raise BadRequest("Give one CRC-32 for each pack: four bytes in base64.")
+    if sizes and len(sizes) != count:
+        raise BadRequest("Give one size for each pack.")
     now = deps.clock.now()
     ids = [new_pack_id() for _ in range(count)]
     with deps.db.write() as tx:
+        check_quota(tx, deps, upload, sum(sizes) or 1)
         if not uploads.touch(tx, upload.id, now):
             raise access.not_found("upload", upload.id)
-        uploads.promise_packs(tx, upload, ids, now=now)
+        uploads.promise_packs(tx, upload, ids, sizes=sizes, now=now)
     keys = ProjectKeys(upload.project_id)
     return [
         _slot(deps, pack_id, keys.pack(pack_id), now, checksum, site_id)
@@ -149,8 +160,8 @@ def promise_pages(
     return {page_id: tokens[page_id] for page_id in new}
 
 
-def packs_written(deps: Deps, upload: Upload, written: Sequence[WrittenPack]) -> None:
-    """Take packs the client has written. Telling it twice is the same as once.
+def packs_written(deps: Deps, upload: Upload, written: Sequence[WrittenPack], *, counts: bool = True) -> None:
+    """Take packs the client has written. Telling it twice is the same as once. `counts`: a quota may refuse them.
 
     Incomplete names packs that are not there with the size told; BadFormat one that is no pack.
     """
@@ -165,6 +176,9 @@ def packs_written(deps: Deps, upload: Upload, written: Sequence[WrittenPack]) ->
     for batch in batches(zip(new, found, strict=True), _PACKS_AT_ONCE):
         live: list[Sequence[BlobPlace]] = []
         with deps.db.write() as tx:
+            if counts:
+                told = uploads.promised_bytes(tx, [item.id for item, _ in batch])
+                check_quota(tx, deps, upload, sum(item.size - told.get(item.id, item.size) for item, _ in batch))
             for item, places in batch:
                 if uploads.make_live(tx, item.id, size=item.size, blobs=len(places or ())):
                     blobs.insert_places(tx, upload.project_id, places or ())
@@ -173,6 +187,13 @@ def packs_written(deps: Deps, upload: Upload, written: Sequence[WrittenPack]) ->
         # Nothing but what the database has: whoever tells twice at once may have written another pack in between.
         for taken in live:
             deps.recent_places.note(upload.project_id, taken)
+
+
+def check_quota(tx: Connection, deps: Deps, upload: Upload, asked: int) -> None:
+    """OverQuota if the project may not keep so much more in the lake."""
+    if asked > 0 and quotas.locked(tx, upload.project_id).lake_bytes is not None:
+        name = projects.names_of(tx, [upload.project_id]).get(upload.project_id, "")
+        checks.check_lake(tx, deps.clock.now(), upload.project_id, name, asked)
 
 
 def check_page_id(page_id: str) -> str:

@@ -64,7 +64,7 @@ def disable(deps: Deps, actor: Actor, project: Project, flow: str, trigger: str)
         if found.is_enabled:
             found = replace(found, disabled_at=now, disabled_by=actor.name, disabled_reason="")
             flow_triggers.save(tx, found)
-            _audit(tx, deps, actor, project, found, "flow.disable-trigger")
+            _audit(tx, deps, actor, project, found, "flow.disable-trigger", enabled=False)
     return _changed(deps, project, found, "disabled")
 
 
@@ -81,7 +81,7 @@ def enable(deps: Deps, actor: Actor, project: Project, flow: str, trigger: str) 
             enabled = replace(found, disabled_at=None, disabled_by=None, disabled_reason="")
             found = from_now_on(tx, enabled, now)
             flow_triggers.save(tx, found)
-            _audit(tx, deps, actor, project, found, "flow.enable-trigger")
+            _audit(tx, deps, actor, project, found, "flow.enable-trigger", enabled=True)
     return _changed(deps, project, found, "enabled")
 
 
@@ -191,6 +191,11 @@ def _changed(deps: Deps, project: Project, trigger: SavedTrigger, what: str) -> 
         return _views(tx, project, [trigger])[0]
 
 
-def _audit(tx: Connection, deps: Deps, actor: Actor, project: Project, trigger: SavedTrigger, action: str) -> None:
+def _audit(
+    tx: Connection, deps: Deps, actor: Actor, project: Project, trigger: SavedTrigger, action: str,
+    *, enabled: bool | None = None,
+) -> None:  # fmt: skip
+    before, after = (None, None) if enabled is None else ({"enabled": not enabled}, {"enabled": enabled})
     audit.record(tx, now=deps.clock.now(), actor=actor, action=action, subject=f"{project.name}/{trigger.flow}",
-                 project_id=project.id, details={"trigger": trigger.id, "type": trigger.type.value})  # fmt: skip
+                 project_id=project.id, details={"trigger": trigger.id, "type": trigger.type.value},
+                 before=before, after=after)  # fmt: skip

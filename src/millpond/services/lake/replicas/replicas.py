@@ -108,23 +108,26 @@ def remove(deps: Deps, actor: Actor, name: str) -> None:
     with deps.db.write() as tx:
         found = find(tx, name)
         lake_replicas.delete(tx, found.id)
-        audit.record(tx, now=deps.clock.now(), actor=actor, action="lake.replica.remove", subject=name)
+        audit.record(tx, now=deps.clock.now(), actor=actor, action="lake.replica.remove", subject=name,
+                     before=audit.values_of(found, "url", "endpoint", "region"))  # fmt: skip
     deps.events.wake("agents")
 
 
-def sync(deps: Deps, name: str) -> LakeReplicaView:
+def sync(deps: Deps, actor: Actor, name: str) -> LakeReplicaView:
     """Let it be brought up to date now, and cleaned, whatever went wrong before."""
     with deps.db.write() as tx:
         found = find(tx, name)
         lake_replicas.change(tx, found.id, failed_at=None, cleaned_at=None)
+        audit.record(tx, now=deps.clock.now(), actor=actor, action="lake.replica.sync", subject=name)
     deps.events.wake("branches")
     return show(deps, name)
 
 
-def check(deps: Deps, name: str) -> ReplicaChecked:
+def check(deps: Deps, actor: Actor, name: str) -> ReplicaChecked:
     """Hold it against what it should have. NotReady while a server works on it."""
-    with deps.db.read() as tx:
+    with deps.db.write() as tx:
         found = find(tx, name)
+        audit.record(tx, now=deps.clock.now(), actor=actor, action="lake.replica.check", subject=name)
     return cleaning.check(deps, found)
 
 

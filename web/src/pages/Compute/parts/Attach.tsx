@@ -108,7 +108,7 @@ export function Attach({ onClose }: { onClose: () => void }) {
                 <TextInput
                   label="Image"
                   description="Image with Millpond, for the agent. Also the default image of jobs."
-                  placeholder="registry.example/millpond:0.1.0"
+                  placeholder="registry.example/millpond:0.3.0"
                   required
                   {...form.getInputProps("image")}
                 />
