@@ -125,6 +125,10 @@ def test_from_a_folder_to_answers_through_an_update_and_a_kill(
         wait_until(lambda: answers.total() > before + 100, within=60, what="answers after the kill")
     assert {status for status, _ in answers} == {200}, answers
 
+    def ready() -> list[int]:
+        return [one["version"] for one in shown(mill, "doubling")["replicas"] if one["state"] == "ready"]
+
+    wait_until(lambda: ready() == [2, 2], within=60, what="both replicas of the new version")
     waiting_ends_for_a_version_that_never_loads(mill, tmp_path / "model")
     assert ask(port, "doubling")[:2] == (200, "2"), "the version before serves"
     lines = [json.loads(line) for line in mill.ok("endpoint", "logs", "doubling", "--json").out.splitlines()]

@@ -50,7 +50,7 @@ def create_commit(api: Api, project: str, name: str, request: CommitCreate) -> C
     path = f"{dataset_path(project, name)}/commits"
     for is_last in (False, False, True):
         try:
-            return api.send("POST", path, Commit, request, timeout=COMMIT_SECONDS)
+            return api.send("POST", path, Commit, request, idempotent=True, timeout=COMMIT_SECONDS)
         except (Unavailable, RefMoved) as error:
             made = _made_before(api, project, name, request)
             if made is not None:

@@ -12,7 +12,7 @@ from millpond.client.http import Api
 from millpond.client.paths import dataset_path
 from millpond.client.retrying_sender import until_complete
 from millpond.client.transfer import ApiUploader
-from millpond.errors import NotFound
+from millpond.errors import NotFound, RefMoved
 from millpond.lake.batch import Batch
 from millpond.lake.packs import PACK_TARGET
 from millpond.lake.pages import Row
@@ -81,7 +81,13 @@ def _commit(
             message=message,
         )
     path = f"{dataset_path(branch.project, branch.dataset)}/commits"
-    return api.send("POST", path, Commit, request, timeout=COMMIT_SECONDS)
+    try:
+        return api.send("POST", path, Commit, request, idempotent=True, timeout=COMMIT_SECONDS)
+    except RefMoved:
+        made = head_of(api, branch)  # by an earlier try whose answer was lost
+        if made is None or made.tree != pushed.tree.root:
+            raise
+        return made
 
 
 def _warn(path: bytes, why: str) -> None:
