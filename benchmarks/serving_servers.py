@@ -16,9 +16,10 @@ from pathlib import Path
 
 import httpx
 import onnx
-from tests.conformance.servers import find_triton, free_ports, triton_process
+from tests.conformance.servers import find_triton, triton_process
 
 from benchmarks.serving_models import write_mlserver_folder, write_repository, write_triton_repository
+from millpond.testing.daemons import free_port
 
 HERE = Path(__file__).parent
 
@@ -52,7 +53,7 @@ def millpond(models: dict[str, onnx.ModelProto]) -> Iterator[Served]:
 def routed(models: dict[str, onnx.ModelProto], log: str = "none") -> Iterator[Served]:
     """A router before a replica, as a site has them."""
     with millpond(models) as replica, tempfile.TemporaryDirectory(prefix="bench-router-") as made:
-        config, (port,) = Path(made) / "router.json", free_ports(1)
+        config, port = Path(made) / "router.json", free_port()
         served = {"model": "small", "version": 1}
         endpoint = {
             "name": "small",
@@ -90,7 +91,7 @@ def triton(python: Path, model: onnx.ModelProto) -> Iterator[Served]:
 @contextmanager
 def mlserver(python: Path, model: onnx.ModelProto, workers: int | None = None) -> Iterator[Served]:
     with tempfile.TemporaryDirectory(prefix="bench-mlserver-") as made:
-        ports = free_ports(3)
+        ports = [free_port() for _ in range(3)]
         folder = write_mlserver_folder(Path(made) / "model", "small", model, ports, workers)
         command = [str(python.absolute().parent / "mlserver"), "start", "."]
         with _process(command, cwd=folder) as process:

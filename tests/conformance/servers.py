@@ -19,6 +19,8 @@ from pathlib import Path
 
 import httpx
 
+from millpond.testing.daemons import free_port
+
 REPOSITORY = Path(__file__).parent / "repository"
 # Loaded when a server starts; the others are loaded and unloaded by cases.
 LOADED = ("add_sub", "types", "fixed", "labels", "inspect", "failing", "versions", "slow", "batched", "packed")
@@ -80,7 +82,7 @@ def triton_process(packages: Path, repository: Path, models: Sequence[str], *opt
         backend.mkdir(parents=True)
         for file in (*(server / "backends" / "python").glob("*triton_python*"), stubs / "triton_python_backend_stub"):
             shutil.copy2(file, backend / file.name)
-        ports = free_ports(3)
+        ports = [free_port() for _ in range(3)]
         command = [
             str(server / "bin" / "tritonserver"),
             f"--model-repository={repository}",
@@ -114,7 +116,7 @@ def _triton_ports(ports: list[int]) -> list[str]:
 def running_millpond(*options: str) -> Iterator[Server]:
     """Start `python -m millpond.serve` with the same models on free ports."""
     with tempfile.TemporaryDirectory(prefix="millpond-serve-") as made:
-        repository, ports = copied_repository(Path(made)), free_ports(3)
+        repository, ports = copied_repository(Path(made)), [free_port() for _ in range(3)]
         command = [
             *(sys.executable, "-m", "millpond.serve", "--repository", str(repository), "--host", "127.0.0.1"),
             *("--http-port", str(ports[0]), "--grpc-port", str(ports[1]), "--metrics-port", str(ports[2])),
@@ -163,11 +165,3 @@ def _wait_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
             pass
         time.sleep(0.1)
     raise RuntimeError(f"{process.args[0]} did not become ready; the end of its log:\n{log.read_text()[-4000:]}")  # type: ignore[index]
-
-
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from millpond.testing.browser import Screen
+from millpond.testing.daemons import free_port
 from tests.e2e.accessibility import assert_accessible
 
 MODEL = """\
@@ -28,20 +28,6 @@ output [{name: "scores", data_type: TYPE_FP32, dims: [3]}]
 """
 
 
-def free_ports() -> int:
-    """The first of three ports that are free now."""
-    while True:
-        with socket.socket() as one, socket.socket() as two, socket.socket() as three:
-            one.bind(("127.0.0.1", 0))
-            port = int(one.getsockname()[1])
-            try:
-                two.bind(("127.0.0.1", port + 1))
-                three.bind(("127.0.0.1", port + 2))
-            except OSError:
-                continue
-            return port
-
-
 @pytest.mark.long
 def test_an_endpoint_is_asked_scaled_and_deleted(screen: Screen, mill: Callable[..., str], tmp_path: Path) -> None:
     page = screen.page
@@ -50,7 +36,7 @@ def test_an_endpoint_is_asked_scaled_and_deleted(screen: Screen, mill: Callable[
     (tmp_path / "model/config.pbtxt").write_text(CONFIG)
     mill("model", "register", "double", "--from", str(tmp_path / "model"))
     mill("model", "check", "double@1", "--no-environment")
-    port = free_ports()
+    port = free_port(3)
     mill("endpoint", "create", "first", "--model", "double@1", "--environment", "none", "--port", str(port), "--wait")
 
     screen.open("/endpoints")

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from millpond.testing.browser import Screen
+from millpond.testing.daemons import free_port
 from millpond.testing.up import MillUp, mill_up
 from millpond.testing.waiting import wait_until
 from tests.e2e.conftest import STATIC, Mill
@@ -42,13 +42,6 @@ NOTEBOOK = {
     "metadata": {"kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}},
     "nbformat": 4, "nbformat_minor": 5,
 }  # fmt: skip
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 @pytest.fixture

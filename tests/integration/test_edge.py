@@ -20,11 +20,12 @@ from millpond.client.credentials import save_token
 from millpond.db import caches, request_logs
 from millpond.services.endpoints import rounds
 from millpond.services.jobs import schedule
+from millpond.testing.daemons import free_port
 from millpond.testing.server import ADMIN, RunningServer, running_server
 from millpond.testing.waiting import wait_until
 from tests.integration.cache_site import CacheSite
 from tests.integration.cli import Mill, ServerHere
-from tests.integration.test_endpoints import ask, free_port, load, register
+from tests.integration.test_endpoints import ask, load, register
 
 NAME = "counting"
 
@@ -82,7 +83,7 @@ def edge(
         save_token(home, server.url, server.token_of(ADMIN))
         stack.callback(end_services, open_path)
         site = CacheSite(open_path, server, stack, ["first"])
-        yield Edge(server, site, Mill(ServerHere(server.url, tmp_path / "data", home), capfd, tmp_path), free_port())
+        yield Edge(server, site, Mill(ServerHere(server.url, tmp_path / "data", home), capfd, tmp_path), free_port(3))
 
 
 def end_services(root: Path) -> None:

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 import millpond
+from millpond.testing.daemons import free_port
 from millpond.testing.up import MillUp
 from tests.integration.cli import Mill
-from tests.integration.test_endpoints import free_port, register
+from tests.integration.test_endpoints import register
 
 REQUESTS = 120
 
@@ -44,7 +45,7 @@ def _sync(mill: Mill, folder: Path, name: str, path: str, text: str) -> None:
 def _endpoint(mill: Mill, tmp_path: Path, name: str, **more: Any) -> None:
     """An endpoint scaled to zero, with a log of requests whose ages are around 60."""
     register(mill, tmp_path / "model", name, 2)
-    port = free_port()
+    port = free_port(3)
     asked = {
         "schema": "millpond.endpoint/1", "name": name, "versions": [{"model": f"{name}@1", "weight": 100}],
         "sites": {"local": {"min": 0, "max": 1}}, "environment": "none",

@@ -6,7 +6,6 @@ import http.client
 import json
 import os
 import signal
-import socket
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ import httpx
 import pytest
 
 from millpond.agent.keeper.processes import marked
+from millpond.testing.daemons import free_port
 from millpond.testing.up import MillUp, mill_up
 from millpond.testing.waiting import wait_until
 from tests.integration.cli import Mill
@@ -42,22 +42,6 @@ def register(mill: Mill, folder: Path, name: str, factor: int) -> None:
     (folder / "1" / "model.py").write_text(MODEL.replace("FACTOR", str(factor)))
     (folder / "config.pbtxt").write_text(CONFIG)
     mill.ok("model", "register", name, "--from", str(folder))
-
-
-def free_port() -> int:
-    """The first of three ports in a row that nobody has."""
-    for _ in range(100):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port: int = probe.getsockname()[1]
-        try:
-            for more in range(3):
-                with socket.socket() as probe:
-                    probe.bind(("127.0.0.1", port + more))
-        except (OSError, OverflowError):
-            continue
-        return port
-    raise AssertionError("no free ports")
 
 
 def ask(port: int, name: str, headers: dict[str, str] | None = None) -> tuple[int, str | None, Any]:
@@ -103,7 +87,7 @@ def shown(mill: Mill, name: str) -> dict[str, Any]:
 def test_from_a_folder_to_answers_through_an_update_and_a_kill(
     shared_up: MillUp, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    mill, port = Mill(shared_up, capfd, tmp_path), free_port()
+    mill, port = Mill(shared_up, capfd, tmp_path), free_port(3)
     for factor in (2, 3):
         register(mill, tmp_path / "model", "doubler", factor)
     made = mill.ok(
@@ -155,7 +139,7 @@ def waiting_ends_for_a_version_that_never_loads(mill: Mill, folder: Path) -> Non
 
 
 def test_answers_go_on_while_server_and_agent_are_gone(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    port, data = free_port(), tmp_path / "up"
+    port, data = free_port(3), tmp_path / "up"
     with mill_up(data) as up:
         mill = Mill(up, capfd, tmp_path)
         token = create_gone(mill, tmp_path, port, least=1)
@@ -177,7 +161,7 @@ def test_answers_go_on_while_server_and_agent_are_gone(capfd: pytest.CaptureFixt
 
 @pytest.mark.long
 def test_requests_wait_for_the_first_replica_after_none(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    port = free_port()
+    port = free_port(3)
     with mill_up(tmp_path / "up") as up:
         mill = Mill(up, capfd, tmp_path)
         token = create_gone(mill, tmp_path, port, least=0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import socket
 import subprocess
 import sys
 import urllib.error
@@ -18,6 +17,7 @@ import pytest
 
 from millpond.cli.serve import is_model
 from millpond.model.ids import new_id
+from millpond.testing.daemons import free_port
 from millpond.testing.serving import write_python_model
 from millpond.testing.up import MillUp, environment
 from millpond.testing.waiting import wait_until
@@ -29,9 +29,7 @@ CALL = json.dumps({"inputs": [{"name": "x", "shape": [2], "datatype": "INT32", "
 
 @contextmanager
 def serving(arguments: Sequence[str], env: dict[str, str]) -> Iterator[str]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "millpond", "serve", *arguments, "--port", str(port)]
     running = subprocess.Popen(command, env=env)
     try:

@@ -21,6 +21,7 @@ import pytest
 
 from millpond.client.http import Api
 from millpond.client.streams import STDOUT, open_exec
+from millpond.testing.daemons import free_port
 from millpond.testing.up import MillUp, mill_up
 from millpond.testing.waiting import wait_until
 from millpond.testing.website import make_certificate
@@ -42,12 +43,6 @@ web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Asked)
 print(web.server_port, flush=True)
 web.serve_forever()
 """
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,18 @@ import pytest
 from pyarrow import parquet
 
 from millpond.agent.keeper.processes import marked
+from millpond.testing.daemons import free_port
 from millpond.testing.up import MillUp
 from millpond.testing.waiting import wait_until
 from tests.integration.cli import Mill
-from tests.integration.test_endpoints import ask, free_port, register
+from tests.integration.test_endpoints import ask, register
 
 
 @pytest.mark.long
 def test_requests_are_committed_once_although_the_router_is_killed(
     shared_up: MillUp, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    mill, port = Mill(shared_up, capfd, tmp_path), free_port()
+    mill, port = Mill(shared_up, capfd, tmp_path), free_port(3)
     register(mill, tmp_path / "model", "logged-model", 2)
     asked = {
         "schema": "millpond.endpoint/1",

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from millpond.testing.daemons import free_port
 from millpond.testing.kube import Kube
 from millpond.testing.podman import a_podman, why_no_podman
 from millpond.testing.slurm import running_slurm, why_no_slurm
@@ -17,7 +18,7 @@ from millpond.testing.up import MillUp, mill_up
 from millpond.testing.waiting import wait_until
 from tests.integration.cli import Mill
 from tests.integration.engine_site import EngineSite, skipped
-from tests.integration.test_endpoints import BODY, free_port, register
+from tests.integration.test_endpoints import BODY, register
 
 # Each starts an engine, a server and agents; where a driver says that replicas are is in the contract suites.
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
@@ -57,7 +58,7 @@ class Lab(EngineSite):
 
     def __init__(self, root: Path, server: MillUp, mill: Mill, stack: ExitStack) -> None:
         super().__init__(root, server, mill, stack)
-        self.port = free_port()
+        self.port = free_port(3)
         register(mill, root / "model", "numbers", 1)
         (root / "model" / "1" / "model.py").write_text(WHO)
         mill.ok("model", "register", "numbers", "--from", str(root / "model"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import subprocess
 import sys
 from base64 import b64encode
@@ -20,6 +19,7 @@ from millpond.services.jobs.tunnels import COME_SECONDS, Tunnels, port_wanted
 from millpond.settings import Settings
 from millpond.testing.builders_work import add_agent
 from millpond.testing.clock import FakeClock
+from millpond.testing.daemons import free_port
 from millpond.testing.postgres import Postgres
 from millpond.testing.server import making_deps
 from millpond.testing.up import MillUp, environment, mill_up
@@ -67,7 +67,7 @@ def test_a_command_beside_a_job_through_the_other_server(postgres: Postgres, tmp
     key.write_bytes(b64encode(bytes(32)))
     with postgres.database() as url:
         shared = ("--db", url, "--lake", (tmp_path / "lake").as_uri(), "--secret-key-file", str(key))
-        one_port, two_port = _free_ports()
+        one_port, two_port = str(free_port()), str(free_port())
         one = ("--port", one_port, "--advertised-url", f"http://127.0.0.1:{one_port}")
         two = ("--port", two_port, "--advertised-url", f"http://127.0.0.1:{two_port}", "--no-agent")
         home = tmp_path / "home"
@@ -78,13 +78,6 @@ def test_a_command_beside_a_job_through_the_other_server(postgres: Postgres, tmp
                 assert _mill(second, home, "exec", "job", "--", "echo", "reached") == "reached\n"
             _mill(first, home, "stop", "job")
             wait_until(lambda: '"cancelled"' in _mill(first, home, "get", "job", "--json"), within=60)
-
-
-def _free_ports() -> tuple[str, str]:
-    with socket.socket() as one, socket.socket() as two:
-        one.bind(("127.0.0.1", 0))
-        two.bind(("127.0.0.1", 0))
-        return str(one.getsockname()[1]), str(two.getsockname()[1])
 
 
 def _mill(server: MillUp, home: Path, *arguments: str) -> str:

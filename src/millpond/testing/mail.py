@@ -7,7 +7,6 @@ with running_mail(tmp_path, tls="starttls", login=("millpond", "secret")) as mai
 from __future__ import annotations
 
 import json
-import socket
 import ssl
 import threading
 from collections.abc import Iterator, Mapping
@@ -22,6 +21,7 @@ from typing import Any
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
+from millpond.testing.daemons import free_port
 from millpond.testing.website import make_certificate
 
 
@@ -72,7 +72,7 @@ def running_mail(directory: Path, *, tls: str = "none", login: tuple[str, str] |
             "auth_require_tls": tls == "starttls",
         }
     controller = Controller(
-        mail, hostname="127.0.0.1", port=_free_port(), ssl_context=context if tls == "tls" else None,
+        mail, hostname="127.0.0.1", port=free_port(), ssl_context=context if tls == "tls" else None,
         server_hostname="mail.test", **options,
     )  # fmt: skip
     mail.port = controller.port
@@ -140,10 +140,3 @@ def _authenticator(login: tuple[str, str]) -> Any:
         return AuthResult(success=given == login, handled=False)
 
     return check
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
