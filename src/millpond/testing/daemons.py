@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# Ports that are asked for lie in a row of four at most; processes without workers, as benchmarks, begin at different rows.
+# Rows of ports, four each; processes without workers, as benchmarks, begin at different ones.
 _ROW, _ROWS = 4, 500
 _row = itertools.count(os.getpid() * 61)
 
