@@ -17,6 +17,7 @@ from millpond.volumes.volume import CacheVolume, CommitPlace, adopt
 from millpond.volumes.workspaces.create import NewWorkspace, begin_making, create_workspace, mount_workspace, set_size
 from millpond.volumes.workspaces.layout import (
     LEFTOVERS,
+    SnapshotDocument,
     WorkspaceDocument,
     WorkspaceFolder,
     read_snapshot,
@@ -60,8 +61,8 @@ class Site:
         making = begin_making(self.tools, folder, 1)
         return create_workspace(self.tools, folder, making, origin, NewWorkspace(1, how, size_bytes=size))
 
-    def snapshot(self, name: str, number: int) -> None:
-        take_snapshot(self.tools, self.folder(name), NewSnapshot(number, f"s{number}"), still)
+    def snapshot(self, name: str, number: int) -> SnapshotDocument:
+        return take_snapshot(self.tools, self.folder(name), NewSnapshot(number, f"s{number}"), still)
 
     def restore(self, name: str, origin: Origin, attempt: int) -> WorkspaceDocument:
         folder = self.folder(name)

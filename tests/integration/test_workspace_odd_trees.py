@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import stat
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,7 @@ def add_socket(tree: Path) -> None:
 def seen(tree: Path) -> dict[bytes, tuple[Any, ...]]:
     """All that matters of everything in it."""
     found: dict[bytes, tuple[Any, ...]] = {}
+    names: defaultdict[int, set[bytes]] = defaultdict(set)
     waiting = [os.fsencode(tree)]
     while waiting:
         with os.scandir(waiting.pop()) as entries:
@@ -85,7 +87,12 @@ def seen(tree: Path) -> dict[bytes, tuple[Any, ...]]:
                 elif entry.is_dir(follow_symlinks=False):
                     waiting.append(entry.path)
                     about += (status.st_mtime_ns,)
-                found[os.path.relpath(entry.path, os.fsencode(tree))] = about
+                path = os.path.relpath(entry.path, os.fsencode(tree))
+                found[path] = about
+                if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
+                    names[status.st_ino].add(path)
+    for together in names.values():
+        found |= {path: (*found[path], together) for path in together}
     return found
 
 
@@ -102,7 +109,8 @@ def test_whatever_a_job_leaves_goes_along(kind: str, how: str, tmp_path: Path) -
         build(folder.tree)
         expected = seen(folder.tree)
         add_socket(folder.tree)
-        site.snapshot("w", 1)
+        taken = site.snapshot("w", 1)
+        assert taken.bytes < HOLE, "holes are nothing"
         site.create("frozen", of_snapshot(folder, 1), how)
         site.create("live", of_workspace(folder), how)
         for name in ("setuid", "plain"):
@@ -110,6 +118,7 @@ def test_whatever_a_job_leaves_goes_along(kind: str, how: str, tmp_path: Path) -
         site.restore("w", of_snapshot(folder, 1), 2)
         with SnapshotView(folder, 1) as tree:
             trees = {"snapshot": tree, **{name: site.folder(name).tree for name in ("w", "frozen", "live")}}
+            assert seen(folder.tree)[b"plain"][-1] == {b"plain", b"directory/hard link"}
             for name, one in trees.items():
                 found = seen(one)
                 found.pop(b"socket", None)  # file systems that freeze whole trees have it

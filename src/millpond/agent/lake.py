@@ -25,7 +25,7 @@ from millpond.wire.workspaces import DesiredSnapshot, DesiredSource, DesiredWork
 # The agent itself tries again, and says so meanwhile: one call need not be patient.
 PATIENCE_SECONDS = 5.0
 # Of snapshots that are kept in the background, beside whatever else the agent does: they need not be quick.
-KEEP_PACK_BYTES = 8 << 20
+KEEP_PACK_BYTES = 4 << 20
 
 
 def open_source(api: Api, fill: DesiredFill, waiting: Waiting) -> ApiDownloader:

@@ -41,12 +41,15 @@ def snapshot(state: SnapshotState = SnapshotState.TAKING, **changes: Any) -> Wor
     return replace(made, **changes)
 
 
+READY = workspace(WorkspaceState.READY)
+
+
 def test_a_report_of_an_older_attempt_changes_nothing() -> None:
     for state in WorkspaceState:
         before = workspace(state)
         assert observe(before, Told(attempt=6, state="absent", problem="old"), LATER) == before
     taken = snapshot()
-    assert observe_snapshot(taken, ToldSnapshot(attempt=7, state="near")) == taken
+    assert observe_snapshot(taken, ToldSnapshot(attempt=7, state="near"), READY) == taken
 
 
 def test_it_is_made() -> None:
@@ -95,15 +98,23 @@ def test_a_restore() -> None:
     assert (done.state, done.restore, done.measure) == (WorkspaceState.READY, None, True)
 
 
+def test_what_was_frozen_as_a_whole_holds_what_was_measured() -> None:
+    tree = workspace(WorkspaceState.READY, files=7, unique_bytes=40, shared_bytes=30)
+    near = observe_snapshot(snapshot(), ToldSnapshot(8, "near", Consistency.ATOMIC, LATER), tree)
+    assert (near.files, near.bytes) == (7, 70)
+    counted = observe_snapshot(snapshot(), ToldSnapshot(8, "near", files=1, bytes=5), tree)
+    assert (counted.files, counted.bytes) == (1, 5)
+
+
 def test_a_snapshot_is_taken_and_kept() -> None:
     told = ToldSnapshot(8, "near", Consistency.ATOMIC, LATER, files=2, bytes=20, unique_bytes=1)
-    near = observe_snapshot(snapshot(), told)
+    near = observe_snapshot(snapshot(), told, READY)
     assert (near.state, near.is_near, near.taken_at, near.bytes) == (SnapshotState.NEAR, True, LATER, 20)
-    keeping = observe_snapshot(near, ToldSnapshot(8, "keeping", unique_bytes=1, done_bytes=5))
+    keeping = observe_snapshot(near, ToldSnapshot(8, "keeping", unique_bytes=1, done_bytes=5), READY)
     assert (keeping.state, keeping.done_bytes) == (SnapshotState.NEAR, 5)
-    done = observe_snapshot(keeping, ToldSnapshot(8, "kept", commit=COMMIT, unique_bytes=2))
+    done = observe_snapshot(keeping, ToldSnapshot(8, "kept", commit=COMMIT, unique_bytes=2), READY)
     assert (done.state, done.commit_id, done.is_near) == (SnapshotState.KEPT, COMMIT, True)
-    assert observe_snapshot(snapshot(), replace(told, state="kept", commit=COMMIT)).state is SnapshotState.KEPT
+    assert observe_snapshot(snapshot(), replace(told, state="kept", commit=COMMIT), READY).state is SnapshotState.KEPT
     assert kept(near, COMMIT).commit_id == COMMIT
 
 
@@ -117,12 +128,12 @@ def test_a_snapshot_is_taken_and_kept() -> None:
     ],
 )
 def test_a_near_copy_that_is_gone(before: WorkspaceSnapshot, state: SnapshotState, is_near: bool, says: str) -> None:
-    after = observe_snapshot(before, ToldSnapshot(8, "absent"))
+    after = observe_snapshot(before, ToldSnapshot(8, "absent"), READY)
     assert (after.state, after.is_near, says in (after.problem or "")) == (state, is_near, True)
 
 
 def test_a_snapshot_that_cannot_be_taken() -> None:
-    waits = observe_snapshot(snapshot(), ToldSnapshot(8, "failed", problem="disk full", is_transient=True))
+    waits = observe_snapshot(snapshot(), ToldSnapshot(8, "failed", problem="disk full", is_transient=True), READY)
     assert (waits.state, waits.problem) == (SnapshotState.TAKING, "disk full")
-    failed = observe_snapshot(waits, ToldSnapshot(8, "failed", problem="the tree is gone"))
+    failed = observe_snapshot(waits, ToldSnapshot(8, "failed", problem="the tree is gone"), READY)
     assert (failed.state, failed.problem) == (SnapshotState.FAILED, "the tree is gone")

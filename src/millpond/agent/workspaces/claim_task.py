@@ -112,7 +112,8 @@ def _make(task: ClaimTask, tree: Path, told: _Telling, nursery: Nursery) -> bool
     if task.copy_from is not None:
         commit = task.from_commit
         how = Task("copy", plain_modes=commit, whole=not commit)
-        return work_on_tree(Path(task.copy_from), tree, how, nursery, progress=told).torn > 0
+        done = work_on_tree(Path(task.copy_from), tree, how, nursery, progress=told, keep_links=not commit)
+        return done.torn > 0
     if task.fetch is not None:
         assert task.desired is not None
         fetch_source(task.server, task.desired, task.fetch, tree)

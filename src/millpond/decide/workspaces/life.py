@@ -82,15 +82,15 @@ def observe(before: Workspace, told: Told, now: datetime) -> Workspace:
     return before
 
 
-def observe_snapshot(before: WorkspaceSnapshot, told: ToldSnapshot) -> WorkspaceSnapshot:
-    """The snapshot after a report."""
+def observe_snapshot(before: WorkspaceSnapshot, told: ToldSnapshot, of: Workspace) -> WorkspaceSnapshot:
+    """The snapshot `of` a workspace after a report."""
     if told.attempt != before.attempt:
         return before
     if told.state == "absent":
         return _left_volume(before)
     match before.state:
         case SnapshotState.TAKING:
-            return _taken(before, told)
+            return _taken(before, _counted(told, of))
         case SnapshotState.NEAR:
             if told.state == "kept" and told.commit is not None:
                 # Of what storage has frozen, nobody knew before how much it is.
@@ -183,6 +183,12 @@ def _taken(before: WorkspaceSnapshot, told: ToldSnapshot) -> WorkspaceSnapshot:
         problem=None,
     )
     return kept(near, told.commit) if told.state == "kept" and told.commit is not None else near
+
+
+def _counted(told: ToldSnapshot, of: Workspace) -> ToldSnapshot:
+    """What a file system has frozen as a whole holds what the tree did when it was last measured."""
+    is_unknown = told.is_near and not told.files and not told.bytes
+    return replace(told, files=of.files, bytes=of.used_bytes) if is_unknown else told
 
 
 def _left_volume(before: WorkspaceSnapshot) -> WorkspaceSnapshot:

@@ -24,10 +24,12 @@ def note_kept(tx: Connection, workspace_id: str, number: int, commit_id: str) ->
     if found is None or found.state in (SnapshotState.REMOVING, SnapshotState.FAILED):
         raise Conflict("This snapshot is no longer wanted: it is not kept.")
     after = kept(found, commit_id)
-    commit = commits.get(tx, commit_id) if workspace is not None and workspace.is_claim else None
-    if commit is not None:
-        # Of what storage has frozen, nobody has counted the files before.
-        after = replace(after, files=commit.files, bytes=commit.bytes)
+    commit = commits.get(tx, commit_id) if workspace is not None else None
+    if workspace is not None and commit is not None:
+        # Of what storage has frozen, nobody has counted the files before. What it takes, holes aside, only the volume
+        # knows.
+        size = found.bytes if found.is_near and not workspace.is_claim else 0
+        after = replace(after, files=commit.files, bytes=size or commit.bytes)
     workspace_snapshots.save(tx, after)
 
 

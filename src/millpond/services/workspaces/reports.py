@@ -77,7 +77,7 @@ def _after(
     before: Workspace, taken: Sequence[WorkspaceSnapshot], report: WorkspaceReport, now: datetime
 ) -> tuple[Workspace, Pairs]:
     told = report.snapshots
-    pairs = [(one, observe_snapshot(one, told[one.number])) for one in taken if one.number in told]
+    pairs = [(one, observe_snapshot(one, told[one.number], before)) for one in taken if one.number in told]
     changed = [pair for pair in pairs if pair[0] != pair[1]]
     after = observe(before, report.told, now)
     return _not_safe(after, {one.number: one for _, one in pairs}, now), changed

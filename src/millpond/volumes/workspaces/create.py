@@ -23,7 +23,7 @@ from millpond.volumes.workspaces.layout import (
 from millpond.volumes.workspaces.overlay import mount_tree
 from millpond.volumes.workspaces.removal import remove_made
 from millpond.volumes.workspaces.stillness import Freeze, nobody_writes
-from millpond.volumes.workspaces.trees import Origin, TreeTools, described, make_tree
+from millpond.volumes.workspaces.trees import MadeTree, Origin, TreeTools, described, make_tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +97,14 @@ def enforce_size(tree: Path, document: WorkspaceDocument) -> None:
             btrfs.limit(tree, document.size_bytes)
 
 
+def _held(made: MadeTree, wanted: NewWorkspace) -> tuple[int, int]:
+    """Files and bytes of the tree; of an overlay those below its uppermost layer, which never change."""
+    done = made.done
+    if made.how == "overlay":
+        return max(0, wanted.files - done.files), max(0, wanted.bytes - done.size)
+    return done.files or wanted.files, done.size or wanted.bytes
+
+
 def _create(
     tools: TreeTools, folder: WorkspaceFolder, making: Path, origin: Origin, wanted: NewWorkspace, freeze: Freeze
 ) -> WorkspaceDocument:
@@ -105,7 +113,7 @@ def _create(
         made = make_tree(tools, folder, making, origin, wanted.how)
     consistency = "per-file" if made.done.torn else still.consistency
     about = WorkspaceDocument(folder.id, wanted.attempt, made.how, consistency=consistency, source=origin.name)
-    files, size = made.done.files or wanted.files, made.done.size or wanted.bytes
+    files, size = _held(made, wanted)
     document = replace(described(about, made), size_bytes=wanted.size_bytes, files=files, bytes=size)
     enforce_size(making / "tree", document)
     if made.how in ("subvolume", "overlay") and origin.kept_stat is not None and origin.kept_stat.exists():

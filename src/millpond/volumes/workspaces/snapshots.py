@@ -73,7 +73,10 @@ def _take(
         with freeze() as still:
             done = _copy(tools, folder, wanted.number, making)
         torn = done.torn > 0
-        taken = replace(taken, consistency="per-file" if torn else still.consistency, files=done.files, bytes=done.size)
+        taken = replace(taken, consistency="per-file" if torn else still.consistency)
+        below = document if document.is_overlay else None
+        files, size = (below.files, below.bytes) if below else (0, 0)
+        taken = replace(taken, files=files + done.files, bytes=size + done.size)
         sync_file_system(making)
     making.rename(folder.snapshot(wanted.number))
     sync_directory(folder.snapshots)

@@ -7,18 +7,18 @@ import queue
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from millpond.errors import VolumeProblem
 from millpond.lake.nursery import Nursery
 from millpond.lake.worker import Worker
 from millpond.volumes.workspaces import tree_process
+from millpond.volumes.workspaces.copying import copy_attributes
 from millpond.volumes.workspaces.tree_process import (
     Done,
     Task,
     carry_out,
-    copy_attributes,
     opened_below,
     owner_of,
     receive,
@@ -46,17 +46,36 @@ def work_on_tree(
     *,
     progress: TreeProgress = lambda done: None,
     noted: Noted | None = None,
+    keep_links: bool = False,
 ) -> Done:
     """Carry out `task` for all files of `source`; with a `target`, which is an empty directory, make them there.
 
-    Directories of the target get owner, permissions and times of those in the source. OSError names the path, from the
-    tree's root, that could not be dealt with.
+    Directories of the target get owner, permissions and times of those in the source. With `keep_links` a file that has
+    several names in the source has them there, too. OSError names the path, from the tree's root, that could not be
+    dealt with.
     """
     with ExitStack() as stack:
         here = stack.enter_context(_opened(source))
         there = stack.enter_context(_opened(target)) if target is not None else None
-        crew = stack.enter_context(_crew(task, here, there, nursery))
         directories = _Directories(task, here, there)
+        with _links(there) if there is not None and keep_links else nullcontext(b"") as links:
+            total = _work_on_files(here, there, task._replace(links=links), nursery, directories, progress, noted)
+        if target is not None:
+            _check_same(source, here)
+        directories.finish()
+        return total
+
+
+def _work_on_files(
+    here: int,
+    there: int | None,
+    task: Task,
+    nursery: Nursery,
+    directories: _Directories,
+    progress: TreeProgress,
+    noted: Noted | None,
+) -> Done:
+    with _crew(task, here, there, nursery) as crew:
         total, begun = Done(), deque[tuple[Files, Future[Done]]]()
 
         def settle(most: int) -> Done:
@@ -76,11 +95,19 @@ def work_on_tree(
             else:
                 begun.append((item, crew.submit(item)))
                 total = settle(2 * PROCESSES + 1)
-        total = settle(0)
-        if target is not None:
-            _check_same(source, here)
-        directories.finish()
-        return total
+        return settle(0)
+
+
+@contextmanager
+def _links(target: int) -> Iterator[bytes]:
+    """A directory of the open `target` for the files with several names, gone with the block."""
+    name = b".links-" + os.urandom(8).hex().encode()
+    os.mkdir(name, 0o700, dir_fd=target)
+    yield name
+    with opened_below(target, name) as directory:
+        for one in os.listdir(directory):
+            os.unlink(one, dir_fd=directory)
+    os.rmdir(name, dir_fd=target)
 
 
 def _check_same(source: Path, opened: int) -> None:

@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, NamedTuple
 
 from millpond.volumes.reflink import clone
+from millpond.volumes.workspaces.copying import copy_attributes, copy_content, held
 from millpond.volumes.workspaces.extents import allocated
 
 # What changes when a file does, as lake/batch has it.
@@ -32,7 +33,6 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 # How often a file that is written to is copied before the copy counts as torn.
 _TRIES = 3
-_COPY_AT_ONCE = 64 << 20
 _BLOCK = 512
 
 
@@ -62,12 +62,15 @@ class Task(NamedTuple):
     whole: bool = False
     # The numbers that are told are those of what was made, not of the source.
     made_numbers: bool = False
+    # A directory of the target where files with several names are found again, so that they become one file here, too.
+    links: bytes = b""
 
 
 class Done(NamedTuple):
     """What became of some files; `numbers` of each name, in order, where that was asked for."""
 
     files: int = 0
+    # What they hold. Of copies: without holes, and of a file with several names once.
     size: int = 0
     # Bytes that were copied, because blocks could not be shared.
     copied: int = 0
@@ -112,7 +115,7 @@ def carry_out(task: Task, source: int, target: int, directory: bytes, names: Seq
         with opened_below(source, directory) as here:
             if task.operation in ("clone", "copy", "layer"):
                 with opened_below(target, directory) as there:
-                    return _Making(task, here, there).all(names)
+                    return _Making(task, here, there, target).all(names)
             return _Counting(task, here).all(names)
     except (FileNotFoundError, NotADirectoryError) as error:
         if error.filename is not None:
@@ -142,10 +145,10 @@ def opened_below(root: int, path: bytes) -> Iterator[int]:
 
 
 class _Making:
-    """Makes files of one open directory in another."""
+    """Makes files of one open directory in another, which lies below `target`."""
 
-    def __init__(self, task: Task, here: int, there: int) -> None:
-        self._task, self._here, self._there = task, here, there
+    def __init__(self, task: Task, here: int, there: int, target: int) -> None:
+        self._task, self._here, self._there, self._target = task, here, there, target
         self._bytes = self._copied = self._torn = self._files = 0
 
     def all(self, names: Sequence[bytes]) -> Done:
@@ -169,6 +172,9 @@ class _Making:
             found = os.fstat(source)
             if not stat.S_ISREG(found.st_mode):
                 return self._special(name)
+            if self._task.links and found.st_nlink > 1 and self._linked(name, found):
+                self._files += 1
+                return numbers_of(found)
             made = os.open(name, _CREATE, self._mode(found), dir_fd=self._there)
             try:
                 is_torn = found.st_size > 0 and self._content(source, made, found)
@@ -180,9 +186,38 @@ class _Making:
                 os.close(made)
         finally:
             os.close(source)
+        has_others = self._task.links and found.st_nlink > 1 and not is_torn
+        is_new = not has_others or self._note_link(name, found)
         self._files += 1
-        self._bytes += found.st_size
+        self._bytes += held(found) if is_new else 0
         return NO_NUMBERS if is_torn else numbers_of(told)
+
+    def _linked(self, name: bytes, found: os.stat_result) -> bool:
+        """Make it another name of the copy that is there, if there is one."""
+        try:
+            os.link(self._link_of(found), name, src_dir_fd=self._target, dst_dir_fd=self._there)
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.EMLINK):
+                raise
+            return False
+        return True
+
+    def _note_link(self, name: bytes, found: os.stat_result) -> bool:
+        """From now on it is found by other names of the same file. False if one of them was: it is that one now."""
+        link = self._link_of(found)
+        try:
+            os.link(name, link, src_dir_fd=self._there, dst_dir_fd=self._target)
+        except FileExistsError:  # another name of it was copied at the same time, by another process
+            spare = b"%b/%b" % (self._task.links, os.urandom(8).hex().encode())
+            with suppress(OSError):  # with too many names it stays a file of its own
+                os.link(link, spare, src_dir_fd=self._target, dst_dir_fd=self._target)
+                os.rename(spare, name, src_dir_fd=self._target, dst_dir_fd=self._there)
+                return False
+        return True
+
+    def _link_of(self, found: os.stat_result) -> bytes:
+        # With size and times: of a file that changes meanwhile, each name gets what it holds when it is copied.
+        return b"%b/%b" % (self._task.links, numbers_of(found).hex().encode())
 
     def _content(self, source: int, made: int, found: os.stat_result) -> bool:
         """True if the file has changed while it was copied, and did so again."""
@@ -295,9 +330,11 @@ class _Counting:
         try:
             descriptor = os.open(name, _READ, dir_fd=self._here)
         except OSError:
-            return found.st_size, found.st_blocks * _BLOCK, 0
+            return found.st_size, found.st_blocks * _BLOCK // found.st_nlink, 0
         try:
-            return found.st_size, *allocated(descriptor, found)
+            mine, others = allocated(descriptor, found)
+            # Every name of a file is come across: each of them takes its part.
+            return found.st_size, mine // found.st_nlink, others // found.st_nlink
         finally:
             os.close(descriptor)
 
@@ -311,54 +348,6 @@ def owner_of(task: Task, found: os.stat_result) -> tuple[int, int]:
 
 def numbers_of(found: os.stat_result) -> bytes:
     return NUMBERS.pack(found.st_ino & 0xFFFFFFFFFFFFFFFF, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
-
-
-def copy_content(source: int, made: int, found: os.stat_result) -> int:
-    """Copy the content and leave holes; how many bytes that were."""
-    copied = 0
-    for start, end in _parts(source, found):
-        while start < end:
-            written = _copy_part(source, made, start, min(_COPY_AT_ONCE, end - start))
-            if not written:
-                break  # it was made shorter meanwhile
-            start, copied = start + written, copied + written
-    os.ftruncate(made, found.st_size)
-    return copied
-
-
-def _copy_part(source: int, made: int, start: int, size: int) -> int:
-    try:
-        return os.copy_file_range(source, made, size, start, start)
-    except OSError as error:
-        if error.errno not in (errno.EXDEV, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS, errno.EPERM):
-            raise
-    return os.pwrite(made, os.pread(source, min(size, 1 << 20), start), start)
-
-
-def _parts(source: int, found: os.stat_result) -> Iterator[tuple[int, int]]:
-    """Where there is something between holes."""
-    if found.st_blocks * _BLOCK >= found.st_size:
-        yield 0, found.st_size
-        return
-    at = 0
-    while at < found.st_size:
-        try:
-            start = os.lseek(source, at, os.SEEK_DATA)
-            at = os.lseek(source, start, os.SEEK_HOLE)
-        except OSError as error:
-            if error.errno == errno.ENXIO:
-                return  # nothing but a hole from here on
-            yield at, found.st_size  # the file system does not tell
-            return
-        yield start, at
-
-
-def copy_attributes(source: int, made: int) -> None:
-    """Where the file system has them; those of a security module are made anew for each file."""
-    with suppress(OSError):
-        for name in os.listxattr(source):
-            if not name.startswith("security."):
-                os.setxattr(made, name, os.getxattr(source, name))
 
 
 def _joined(directory: bytes, name: Any) -> bytes:

@@ -169,10 +169,22 @@ def give(path: Path, uid: int | None, mode: int) -> None:
 
 
 def copy_files(
-    tools: TreeTools, origin: Origin, source: Path, target: Path, how: str, noted: Noted | None = None
+    tools: TreeTools,
+    origin: Origin,
+    source: Path,
+    target: Path,
+    how: str,
+    noted: Noted | None = None,
+    *,
+    is_merged: bool = False,
 ) -> Done:
-    """Every file of `source` into the empty directory `target`: shared where the file system can, unless by `copy`."""
+    """Every file of `source` into the empty directory `target`: shared where the file system can, unless by `copy`.
+
+    `is_merged`: it is what several layers are together.
+    """
     from_commit = origin.commit is not None
+    # Files of commits, also as a layer, share inodes with others that merely hold the same: copies are apart.
+    keep_links = not from_commit and not is_merged
     task = Task(
         "copy" if how == "copy" else "clone",
         uid=tools.uid if from_commit else None,
@@ -180,13 +192,17 @@ def copy_files(
         whole=not from_commit,
         made_numbers=from_commit,
     )
-    return work_on_tree(source, target, task, tools.nursery, progress=tools.progress, noted=noted)
+    return work_on_tree(
+        source, target, task, tools.nursery, progress=tools.progress, noted=noted, keep_links=keep_links
+    )
 
 
-def _copied(tools: TreeTools, making: Path, source: Path, origin: Origin, how: str) -> MadeTree:
+def _copied(
+    tools: TreeTools, making: Path, source: Path, origin: Origin, how: str, *, is_merged: bool = False
+) -> MadeTree:
     new_tree(tools, making / "tree")
     with _noting(making, wanted=origin.commit is not None) as noted:
-        done = copy_files(tools, origin, source, making / "tree", how, noted)
+        done = copy_files(tools, origin, source, making / "tree", how, noted, is_merged=is_merged)
     really, reason = how, ""
     if how != "copy":
         really = "copy" if done.copied else "reflink"
@@ -233,9 +249,9 @@ def _merged(tools: TreeTools, folder: WorkspaceFolder, making: Path, origin: Ori
     assert origin.path is not None
     plain, tree = replace(origin, is_overlay=False), origin.path.with_name("tree")
     if origin.is_live and tree.is_mount():  # a layer that is written to cannot be mounted a second time
-        return _copied(tools, making, tree, plain, "copy")
+        return _copied(tools, making, tree, plain, "copy", is_merged=True)
     with MergedView(folder, origin, making / "merged") as view:
-        made = _copied(tools, making, view, plain, "copy")
+        made = _copied(tools, making, view, plain, "copy", is_merged=True)
     (making / "merged").rmdir()
     return made
 
