@@ -10,7 +10,7 @@ from typing import Any
 
 from millpond.blobs.store import BlobStore
 from millpond.db.table_rows import Kind, TableColumns
-from millpond.errors import Corrupt, NotFound
+from millpond.errors import Corrupt, Forbidden, NotFound
 from millpond.services.backups import archive
 from millpond.services.backups.archive import Member
 from millpond.services.backups.encryption import Keys, keys_for
@@ -68,9 +68,15 @@ def load_manifest(store: BlobStore, backup_id: str) -> Manifest:
 
 
 def open_backup(store: BlobStore, backup_id: str, passphrase: str | None) -> OpenBackup:
-    """Forbidden for a wrong passphrase; Corrupt for a `backup.json` that was changed since."""
+    """Forbidden for a wrong passphrase, and for one that is not needed: whoever can write to the place could put a
+    backup of their own there, which needs none. Corrupt for a `backup.json` that was changed since."""
     manifest = load_manifest(store, backup_id)
     if manifest.encryption is None:
+        if passphrase is not None:
+            raise Forbidden(
+                f"Backup {backup_id} is not encrypted, so the passphrase does not show that it is yours.",
+                hint="If you made it without a passphrase, leave --passphrase-file out.",
+            )
         return OpenBackup(store, manifest, None)
     keys = keys_for(manifest.encryption, passphrase)
     if not hmac.compare_digest(mac_of(manifest, keys.mac), manifest.mac or ""):

@@ -183,6 +183,12 @@ def test_a_wrong_passphrase_says_so(sealed: MemoryStore) -> None:
         open_backup(store, made.id, None)
 
 
+def test_a_backup_that_somebody_else_put_there_is_not_taken_for_ones_own(plain: MemoryStore) -> None:
+    store, made = copy_of(plain)
+    with pytest.raises(Forbidden, match="is not encrypted"):
+        open_backup(store, made.id, PASSPHRASE)
+
+
 @pytest.mark.parametrize("passphrase", [None, PASSPHRASE])
 def test_every_damage_is_found(request: pytest.FixtureRequest, tmp_path: Path, passphrase: str | None) -> None:
     """A changed, missing, swapped or left-out part: nothing is restored from such a backup."""
