@@ -104,7 +104,12 @@ def _fixing(wanted: ClaimProgram, image: str, user: tuple[int, int]) -> list[Obj
     if not places:
         return []
     rights = {"drop": ["ALL"], "add": ["CHOWN"]}
-    security = {"runAsUser": 0, "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True}
+    security = {
+        "runAsUser": 0,
+        "runAsNonRoot": False,
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+    }
     return [
         {
             "name": "permissions",

@@ -104,7 +104,7 @@ def _pod(
                 "command": [options.python, "-I", "-S", "-B", str(directory / KEEPER), str(_keepers(spec, directory))],
                 **({"env": [_ADDRESS]} if spec.gang or spec.asked.service or spec.starter else {}),
                 "resources": _resources(spec, gpu_resource),
-                "securityContext": {"allowPrivilegeEscalation": False},
+                "securityContext": _container_security(user),
                 # Programs that share tensors between processes need more than the 64 MB of a container's own.
                 "volumeMounts": [*mounts, {"name": "shm", "mountPath": "/dev/shm"}],
                 "terminationMessagePolicy": "FallbackToLogsOnError",
@@ -127,9 +127,17 @@ def pod_security(user: tuple[int, int], *, claims: bool) -> dict[str, Any]:
     """A new claim belongs to root: its group is that of the user, where the storage can do so."""
     found: dict[str, Any] = {"runAsUser": user[0], "runAsGroup": user[1]}
     found["seccompProfile"] = {"type": "RuntimeDefault"}
+    if user[0]:
+        found["runAsNonRoot"] = True
     if claims and user[1]:
         found |= {"fsGroup": user[1], "fsGroupChangePolicy": "OnRootMismatch"}
     return found
+
+
+def _container_security(user: tuple[int, int]) -> dict[str, Any]:
+    """As the Pod Security Standard "restricted" asks for. Root would lose rights that it uses."""
+    found: dict[str, Any] = {"allowPrivilegeEscalation": False}
+    return {**found, "capabilities": {"drop": ["ALL"]}} if user[0] else found
 
 
 def _keepers(spec: Spec, directory: Path) -> Path:

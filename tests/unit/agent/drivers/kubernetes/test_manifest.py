@@ -39,6 +39,14 @@ def test_the_keeper_runs_in_the_placements_own_directory() -> None:
     assert pod["securityContext"]["runAsUser"] == 1000
 
 
+def test_a_namespace_under_the_restricted_standard_lets_it_in() -> None:
+    pod = a_pod()
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    (container,) = pod["containers"]
+    assert container["securityContext"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+
+
 def test_a_rank_of_a_distributed_job_has_a_job_and_a_name_of_its_own() -> None:
     told = KubernetesOptions.model_validate({"image": "python:3.12", "mount": ["/mill=pvc:mill/shared"]})
     gang = {"rank": 2, "size": 3, "node": "n1", "address": None}
