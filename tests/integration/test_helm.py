@@ -236,11 +236,33 @@ def test_names_that_look_like_numbers_stay_texts() -> None:
         assert all(isinstance(value, str) for value in made["metadata"]["labels"].values()), made["metadata"]
         for subject in made.get("subjects", []):
             assert subject["namespace"] == "456"
-    agent = one(objects, "Deployment", "2026-millpond-agent")["spec"]["template"]["spec"]
+    agent = one(objects, "Deployment", "millpond-2026-agent")["spec"]["template"]["spec"]
     assert {"--site=7", "--option=note=a: b # c"} <= set(agent["containers"][0]["args"])
-    assert one(objects, "Deployment", "2026-millpond")["spec"]["template"]["spec"]["volumes"][2]["secret"][
+    assert one(objects, "Deployment", "millpond-2026")["spec"]["template"]["spec"]["volumes"][2]["secret"][
         "secretName"
     ] == "123"  # fmt: skip
+
+
+@pytest.mark.parametrize("release", ["1st-lab", "vision.prod", "a-release-with-a-very-long-name-for-its-millpond-here"])
+def test_whatever_a_release_is_called_its_objects_can_be_made(release: str) -> None:
+    told = helm("template", release, CHART, "--namespace", "team-a", values={"networkPolicy": {"enabled": True}})
+    for made in (one for one in yaml.safe_load_all(told) if one):
+        assert re.fullmatch(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?", made["metadata"]["name"]) or "Role" in made["kind"]
+
+
+def test_pods_of_jobs_elsewhere_need_a_volume_that_they_can_mount() -> None:
+    with pytest.raises(AssertionError, match=r"agent\.volume\.nfs or agent\.volume\.hostPath"):
+        rendered({"agent": {"jobs": {"namespace": "jobs"}}})
+    rendered({"agent": {"jobs": {"namespace": "jobs"}, "volume": {"existingClaim": "shared"}}})
+    rendered({"agent": {"jobs": {"namespace": "default"}}})
+
+
+def test_the_test_of_a_release_goes_where_its_server_may() -> None:
+    only = {"nodeSelector": {"pool": "infra"}, "tolerations": [{"key": "infra", "operator": "Exists"}]}
+    objects = rendered({"server": only, "global": {"node": "node1"}})
+    spec = one(objects, "Pod", "mill-millpond-test")["spec"]
+    assert spec["tolerations"] == only["tolerations"]
+    assert spec["nodeSelector"] == {"pool": "infra", "kubernetes.io/hostname": "node1"}
 
 
 def test_another_password_of_the_database_restarts_the_servers() -> None:
@@ -351,4 +373,11 @@ def test_one_command_installs_it_and_an_upgrade_loses_nothing(cluster: Cluster) 
     assert cluster.mill("get", "second")["state"] == "succeeded"
     cluster.helm("uninstall", "--wait")
     kept = cluster.kube.kubectl("get", "pvc,secret", "-o", "name").split()
-    assert {"persistentvolumeclaim/millpond-data", "secret/millpond"} <= set(kept)
+    claims = {f"persistentvolumeclaim/millpond-{name}" for name in ("data", "agent")}
+    assert claims | {"secret/millpond"} <= set(kept)
+    # Installed again, it is the same: its jobs, its agent, and the volume with what was cached.
+    cluster.helm("install", "--wait", "--timeout", "180s")
+    assert {one["name"] for one in cluster.mill("list")["items"]} == {"first", "second"}
+    wait_until(lambda: cluster.mill("compute", "list")["items"][0]["health"] == "ok", what="the agent", within=60)
+    (volume,) = cluster.mill("volume", "list")["items"]
+    assert volume["connected"] and volume["cached_commits"] >= 1

@@ -1,5 +1,9 @@
+{{/* Of a Service, too: no dots, and a letter first. */}}
 {{- define "millpond.name" -}}
-{{- if contains .Chart.Name .Release.Name }}{{ .Release.Name | trunc 50 | trimSuffix "-" }}{{ else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 50 | trimSuffix "-" }}{{ end }}
+{{- $release := .Release.Name | replace "." "-" -}}
+{{- if regexMatch "^[0-9]" $release }}{{ $release = printf "%s-%s" .Chart.Name $release }}{{ end -}}
+{{- $name := ternary $release (printf "%s-%s" $release .Chart.Name) (contains .Chart.Name $release) -}}
+{{ $name | trunc 50 | trimSuffix "-" }}
 {{- end }}
 
 {{/* Labels of one part: dict "part" "server" "root" $ */}}
