@@ -17,7 +17,7 @@ DOCS = ROOT / "docs"
 Kind = Literal["session", "script", "file", "setup"]
 _FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})\s*(?P<language>[\w-]*)(?P<rest>.*)$")
 _TITLE = re.compile(r'title="([^"]+)"')
-_MARK = re.compile(r"<!-- *(?P<name>run|not run|exits|setup)\b *:?(?P<value>.*?)-->", re.DOTALL)
+_MARK = re.compile(r"<!-- *(?P<name>run|not run|exits|setup|stays|soon|ports)\b *:?(?P<value>.*?)-->", re.DOTALL)
 _SHELLS = ("sh", "bash", "shell", "console")
 _PROMPT = "$ "
 _MILL = re.compile(r"(?:.*&& |\()?mill [a-z]")
@@ -25,7 +25,8 @@ _MILL = re.compile(r"(?:.*&& |\()?mill [a-z]")
 
 @dataclass
 class Block:
-    """Lines without their indentation. `not_run` is the reason why nothing here can run it."""
+    """Lines without their indentation. `not_run` is the reason why nothing here can run it. Of one that `stays` the
+    last command goes on; those of one that comes `soon` are repeated until they print what the page shows."""
 
     page: Path
     line: int
@@ -34,6 +35,8 @@ class Block:
     title: str = ""
     not_run: str = ""
     exits: int = 0
+    stays: bool = False
+    soon: bool = False
 
     @property
     def where(self) -> str:
@@ -42,10 +45,12 @@ class Block:
 
 @dataclass
 class Page:
-    """`runs` is how the page asks to be run: "" (its commands are parsed only), "quick" or "long"."""
+    """`runs` is how the page asks to be run: "" (its commands are parsed only), "quick", "long", or "alone" (long, and
+    without a server). `ports` are numbers in it that stand for free ports."""
 
     path: Path
     runs: str = ""
+    ports: list[int] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
 
     @property
@@ -75,9 +80,12 @@ def read_page(path: Path) -> Page:
         if isinstance(item, Block):
             item.page, item.line = path, number
             item.not_run, item.exits = marks.pop("not run", ""), int(marks.pop("exits", "0"))
+            item.stays, item.soon = marks.pop("stays", None) is not None, marks.pop("soon", None) is not None
             page.blocks.append(item)
         elif item[0] == "run":
             page.runs = item[1] or "quick"
+        elif item[0] == "ports":
+            page.ports = [int(word) for word in item[1].split()]
         elif item[0] == "setup":
             page.blocks.append(Block(path, number, "setup", item[1].split("\n")))
         else:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 ANY = "…"
 _UNITS = r"(?:ms|s|m|h|d|seconds?|minutes?|hours?|days?)\b(?: \d+ s\b)?"
 _CHANGING: Sequence[tuple[re.Pattern[str], str]] = (
+    (re.compile(r"\b\d{8}T\d{6}Z\b"), "TIME"),
     (re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:\+\d\d:\d\d|Z)?)?"), "TIME"),
     (re.compile(r"\b\d\d:\d\d(?::\d\d)?\b"), "TIME"),
     (re.compile(r"\b[0-9a-f]{8,64}\b"), "ID"),

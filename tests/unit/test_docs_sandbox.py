@@ -6,14 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.blocks import ROOT, Block
-from tests.docs.sandbox import SHOWN_URL, opened_shell, run_block
+from tests.docs.blocks import ROOT, Block, Kind
+from tests.docs.sandbox import opened_shell, replaced, run_block
 
+SHOWN_URL = "http://127.0.0.1:8420"
 URL = "http://127.0.0.1:45678"
 
 
-def block(*lines: str, kind: str = "session", title: str = "", exits: int = 0) -> Block:
-    return Block(ROOT / "docs" / "page.md", 1, kind, list(lines), title, exits=exits)  # type: ignore[arg-type]
+def block(
+    *lines: str, kind: Kind = "session", title: str = "", exits: int = 0, soon: bool = False, stays: bool = False
+) -> Block:
+    return Block(ROOT / "docs" / "page.md", 1, kind, list(lines), title, exits=exits, soon=soon, stays=stays)
 
 
 @pytest.mark.parametrize(
@@ -38,9 +41,15 @@ def block(*lines: str, kind: str = "session", title: str = "", exits: int = 0) -
         ([block("$ echo 3 files since 2026-11-19 06:08 UTC", "3 files since 2027-01-01 00:00 UTC")], ""),
         ([block("$ echo 3 files", "4 files")], "the page shows"),
         ([block("$ exit 3")], "exit code 3"),
+        ([block("$ echo x >> n; wc -l < n", "3", soon=True), block("$ wc -l < n", "3")], ""),
+        ([block("$ A=1", "$ echo $A up; sleep 900", "1 up", stays=True), block("$ pgrep -c -s 0 sleep", "1")], ""),
     ],
 )  # fmt: skip
 def test_blocks_in_a_shell(done: list[Block], problem: str, tmp_path: Path) -> None:
     with opened_shell(tmp_path, tmp_path, URL=URL) as shell:
-        found = [text for one in done if (text := run_block(shell, one, URL))]
+        found = [text for one in done if (text := run_block(shell, one, {SHOWN_URL: URL}))]
     assert (problem in found[0]) if problem else (found == [])
+
+
+def test_words_stand_for_others_as_a_whole_and_at_once() -> None:
+    assert replaced(["--port 8443, 18443, :8443/x"], {"8443": "8475", "8475": "1"}) == ["--port 8475, 18443, :8475/x"]
