@@ -95,7 +95,7 @@ function curlOf(method, address, body) {
   if (method !== "get") words.push("-X", method.toUpperCase());
   words.push("-H", '"Authorization: Bearer $MILL_TOKEN"');
   if (body !== undefined) words.push("--json", `'${compact(body).replaceAll("'", "'\\''")}'`);
-  return [...words, `'${decodeURI(address.href)}'`].join(" ");
+  return [...words, `'${decodeURI(address.href).replaceAll("'", "%27")}'`].join(" ");
 }
 
 function compact(body) {
