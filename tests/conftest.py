@@ -18,6 +18,7 @@ from millpond.testing.kube import Kube, running_kube, why_no_kube
 from millpond.testing.postgres import Postgres, running_postgres
 from millpond.testing.rclone import Rclone, find_rclone, running_rclone
 from millpond.testing.seaweed import Seaweed, find_weed, running_seaweed
+from millpond.testing.warm import warm_starts
 
 # `make test` looks for the everyday mistake; `--hypothesis-profile=long` for the rare one.
 settings.register_profile("quick", max_examples=20, deadline=None)
@@ -76,6 +77,13 @@ def _cheap_passwords() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passwords, "_HASHER", cheap)
         patch.setattr(passwords, "_NOBODY", cheap.hash("nobody has this password"))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _warm_starts() -> Iterator[None]:
+    """Loading a server's modules takes ten times as long as starting it. Tests of `cold` ones start whole programs."""
+    with warm_starts():
         yield
 
 

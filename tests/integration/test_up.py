@@ -42,7 +42,7 @@ def agents_of(data_dir: Path) -> list[psutil.Process]:
 
 def test_first_start_stop_and_second_start(tmp_path: Path) -> None:
     data_dir = tmp_path / "data"
-    with mill_up(data_dir) as mill, mill.client() as client:
+    with mill_up(data_dir, cold=True) as mill, mill.client() as client:
         # In seconds of its own processor time, and with room for a busy machine: it needs one and a half.
         used = psutil.Process(mill.process.pid).cpu_times()
         assert used.user + used.system < 5, "ready soon"
@@ -69,7 +69,7 @@ def test_first_start_stop_and_second_start(tmp_path: Path) -> None:
     for name in ("cli-token", "millpond.db", "agent/token"):
         assert (data_dir / name).stat().st_mode & 0o077 == 0, f"{name} is for its owner alone"
     save_token(tmp_path / "other", "http://lab.example.org", "mill_lab")
-    with mill_up(data_dir, "--no-agent", home=tmp_path / "other") as again:
+    with mill_up(data_dir, "--no-agent", home=tmp_path / "other", cold=True) as again:
         assert "password" not in again.output
         assert "nobody looks after the compute and volume `local`" in again.output
         assert sign_in(again.url, password) == 201

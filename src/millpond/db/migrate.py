@@ -83,7 +83,10 @@ def _upgrade_alone(db: Database) -> None:
                     tx.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
                     # A change of a table waits for whoever reads it, and everybody else then waits for the change.
                     tx.execute(text("SET LOCAL lock_timeout = '3s'"))
-                if current_revision(tx) != HEAD:
+                revision = current_revision(tx)
+                if revision is None:
+                    begin(tx)
+                elif revision != HEAD:
                     upgrade(tx)
             return
         except OperationalError as error:
@@ -131,14 +134,19 @@ def filling(db: Database, revision: str) -> Iterator[Connection]:
             hint="Install the newer version.",
         )
     with _migrating(db) as tx:
-        if revision == HEAD:  # the same tables as by all migrations, in a tenth of the time
-            metadata.create_all(tx)
-            stamp(tx)
+        if revision == HEAD:
+            begin(tx)
         else:
             upgrade(tx, revision)
         yield tx
         if revision != HEAD:
             upgrade(tx)
+
+
+def begin(tx: Connection) -> None:
+    """This version's tables on an empty database: the same as by all migrations, in a tenth of the time."""
+    metadata.create_all(tx, checkfirst=False)
+    stamp(tx)
 
 
 def stamp(tx: Connection) -> None:
@@ -169,7 +177,7 @@ def current_revision(tx: Connection) -> str | None:
 
 def upgrade(tx: Connection, revision: str = HEAD) -> None:
     """Run the missing revisions in the caller's transaction."""
-    # A server whose database is up to date, nearly always, starts without Alembic: 0.2 s and 10 MB less.
+    # A server whose database is new or up to date, nearly always, starts without Alembic: 0.2 s and 10 MB less.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
 

@@ -17,6 +17,7 @@ import httpx
 
 from millpond.agent.keeper.processes import marked, send_signal
 from millpond.testing.waiting import wait_until
+from millpond.testing.warm import Program, start
 
 _READY = re.compile(r"ready at (https?://\S+)")
 _START_SECONDS = 60.0
@@ -29,7 +30,7 @@ class MillUp:
     url: str
     data_dir: Path
     home: Path
-    process: subprocess.Popen[bytes]
+    process: Program
     log: Path
 
     @property
@@ -54,7 +55,11 @@ class MillUp:
 
 
 def mill_up_command(data_dir: Path, *options: str) -> list[str]:
-    return [sys.executable, "-m", "millpond", "up", "--data-dir", str(data_dir), *options]
+    return [sys.executable, "-m", "millpond", *_arguments(data_dir, *options)]
+
+
+def _arguments(data_dir: Path, *options: str) -> list[str]:
+    return ["up", "--data-dir", str(data_dir), *options]
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -65,15 +70,14 @@ def environment(home: Path) -> dict[str, str]:
 
 
 @contextmanager
-def mill_up(data_dir: Path, *options: str, home: Path | None = None) -> Iterator[MillUp]:
-    """A server on a free port, unless the options say otherwise; stopped with the block."""
+def mill_up(data_dir: Path, *options: str, home: Path | None = None, cold: bool = False) -> Iterator[MillUp]:
+    """A server on a free port, unless the options say otherwise; stopped with the block. A copy of a process that has
+    everything loaded, where the tests' session makes such (warm.py), unless it is to be `cold`."""
     home = home or data_dir.with_name(f"{data_dir.name}-home")
     log = data_dir.with_name(f"{data_dir.name}.log")
     chosen = options if "--port" in options else ("--port", "0", *options)
     with log.open("wb") as output:
-        process = subprocess.Popen(
-            mill_up_command(data_dir, *chosen), stdout=output, stderr=output, env=environment(home)
-        )
+        process = start(_arguments(data_dir, *chosen), env=environment(home), output=output, cold=cold)
     try:
         yield MillUp(_wait_until_ready(process, log), data_dir, home, process, log)
     finally:
@@ -98,7 +102,7 @@ def end_services(data_dir: Path) -> None:
         send_signal(marked(placement.parent.name), signal.SIGKILL)
 
 
-def _wait_until_ready(process: subprocess.Popen[bytes], log: Path) -> str:
+def _wait_until_ready(process: Program, log: Path) -> str:
     def url() -> str:
         found = _READY.search(log.read_text())
         assert found or process.poll() is None, f"the server did not start:\n{log.read_text()}"

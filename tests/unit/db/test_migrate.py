@@ -15,7 +15,6 @@ from sqlalchemy.exc import IntegrityError
 
 from millpond.db import computes, experiments, jobs, metrics, migrate, nodes, placements, run_values
 from millpond.db.engine import Database
-from millpond.db.tables import metadata
 from millpond.errors import SetupError
 from millpond.model.job import JobState
 from millpond.model.job_spec import Dependency, JobInput, JobKind, JobSpec
@@ -93,8 +92,11 @@ def two_urls(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[s
 
 def test_migrations_build_the_tables(two_urls: tuple[str, str]) -> None:
     with opened(two_urls[0]) as migrated, opened(two_urls[1]) as created:
-        migrate.prepare(migrated, NOON)
-        metadata.create_all(created.engine)
+        with migrate._migrating(migrated) as tx:
+            migrate.upgrade(tx)
+        migrate.prepare(created, NOON)
+        with migrated.read() as old, created.read() as new:
+            assert migrate.current_revision(old) == migrate.current_revision(new) == migrate.HEAD
         built, wanted = schema(migrated), schema(created)
         assert triggers(migrated) == triggers(created) != []
     assert built.keys() == wanted.keys()
