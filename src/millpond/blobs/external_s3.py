@@ -16,12 +16,15 @@ from millpond.blobs.external import Surroundings, strong
 from millpond.blobs.external_web import checked_parts
 from millpond.blobs.guarded_http import GuardedHttp, body_of, shown
 from millpond.blobs.sigv4 import Keys, Query, encode_path, encode_query, signed_headers, signed_url
+from millpond.blobs.small_requests import SmallAnswer
 from millpond.errors import BadRequest, Conflict, Forbidden, NotFound, StoreUnavailable
 from millpond.model.connection import ExternalObject, Place
 
 _ANSWER_MOST = 16 << 20
 _PER_PAGE = "1000"
 _WRITE_SECONDS = 3600
+# Objects that are sent in one piece with their request.
+_SMALL = 1 << 20
 
 
 class S3Place:
@@ -90,16 +93,21 @@ class S3Place:
         condition = {"If-None-Match": "*"} if replaces is None else {"If-Match": f'"{strong(replaces)}"'}
         headers = {"Content-MD5": told, "Content-Length": str(size), **condition}
         url = self.sign_change("PUT", uri, _WRITE_SECONDS)
-        answer = self._http.request("PUT", url, headers, follow=False, body=parts)
-        answer.release_conn()
+        answer: urllib3.BaseHTTPResponse | SmallAnswer
+        if size <= _SMALL:
+            del headers["Content-Length"]
+            answer = self._http.send_small("PUT", url, headers, b"".join(parts))
+        else:
+            answer = self._http.request("PUT", url, headers, follow=False, body=parts)
         if answer.status in (409, 412):
+            _leave(answer)
             raise Conflict(f"Somebody else put {shown(uri)} there first.")
         _check(answer, uri)
+        _leave(answer)
         return strong(answer.headers.get("ETag")) or md5
 
     def remove(self, uri: str) -> None:
-        answer = self._http.request("DELETE", self.sign_change("DELETE", uri, _WRITE_SECONDS), {}, follow=False)
-        answer.release_conn()
+        answer = self._http.send_small("DELETE", self.sign_change("DELETE", uri, _WRITE_SECONDS), {}, b"")
         if answer.status not in (204, 404):
             _check(answer, uri)
 
@@ -146,12 +154,20 @@ def _amazon(region: str) -> str:
     return f"https://s3.{region}.amazonaws.com{suffix}"
 
 
-def _check(answer: urllib3.BaseHTTPResponse, uri: str) -> None:
+def _leave(answer: urllib3.BaseHTTPResponse | SmallAnswer) -> None:
+    if not isinstance(answer, SmallAnswer):
+        answer.release_conn()
+
+
+def _check(answer: urllib3.BaseHTTPResponse | SmallAnswer, uri: str) -> None:
     if answer.status in (200, 206):
         return
     region = answer.headers.get("x-amz-bucket-region")
-    body = b"" if answer.status == 404 else answer.read(1000, decode_content=False)
-    answer.release_conn()
+    if isinstance(answer, SmallAnswer):
+        body = answer.body[:1000]
+    else:
+        body = b"" if answer.status == 404 else answer.read(1000, decode_content=False)
+        answer.release_conn()
     if answer.status == 404:
         raise NotFound(f"{shown(uri)} not found.")
     if answer.status in (401, 403):

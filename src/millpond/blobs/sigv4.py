@@ -104,8 +104,8 @@ def _signature(
     text = f"AWS4-HMAC-SHA256\n{stamp}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
     key = f"AWS4{keys.secret}".encode()
     for part in scope.split("/"):
-        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
-    return scope, hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+        key = hmac.digest(key, part.encode(), "sha256")
+    return scope, hmac.digest(key, text.encode(), "sha256").hex()
 
 
 def _scope(stamp: str, region: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from typing import Any
 from unittest.mock import patch
 
@@ -168,3 +169,11 @@ def test_a_failure_is_told_without_the_names_of_our_classes(site: Website) -> No
             fetch(LISTED, url)
     assert "refused" in str(refused.value)
     assert "Connection(" not in str(refused.value) and "host=" not in str(refused.value)
+
+
+def test_small_requests_trust_whom_others_trust(site: Website, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(GuardedHttp(LISTED, policy=QUICK)) as http:
+        assert http.send_small("GET", site.url("/a.txt"), {}, b"").body == b"content"
+    monkeypatch.delenv("SSL_CERT_FILE")
+    with closing(GuardedHttp(LISTED, policy=QUICK)) as http, pytest.raises(StoreUnavailable, match="certificate"):
+        http.send_small("GET", site.url("/a.txt"), {}, b"")

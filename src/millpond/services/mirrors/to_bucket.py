@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
@@ -70,6 +70,11 @@ class _Task:
     there: str | None
 
 
+# What is to be noted of a path, None for nothing.
+_Outcome = tuple[bytes, MirroredObject | None] | None
+_Running = Future[_Outcome]
+
+
 def carry_out(deps: Deps, order: BucketOrder) -> Tally:
     """Raises what is wrong with the bucket as a whole; what was put by then is noted, and the next run goes on."""
     _check_not_emptied(deps, order)
@@ -102,18 +107,24 @@ class _Run:
         there = self._listed()
         with ThreadPoolExecutor(_THREADS, "mirror") as pool:
             try:
-                batch, size = list[_Task](), 0
-                for task in self._tasks(there):
-                    batch.append(task)
-                    size += task.located.entry.size if task.located else 0
-                    if len(batch) >= _BATCH_ENTRIES or size >= _BATCH_BYTES:
-                        self._do(pool, batch)
-                        batch, size = [], 0
-                self._do(pool, batch)
+                self._carry_out(pool, self._tasks(there))
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
         return self.tally
+
+    def _carry_out(self, pool: ThreadPoolExecutor, tasks: Iterator[_Task]) -> None:
+        """While a batch is on its way, the next one is found and its contents are read."""
+        running: list[_Running] = []
+        try:
+            for batch in _batches(tasks):
+                before, running = running, self._begin(pool, batch)
+                self._finish(before)
+        except BaseException:
+            _cancel(running)
+            raise
+        finally:
+            self._finish(running)
 
     def _listed(self) -> dict[bytes, str]:
         """Seals by path. In no order that could be relied on: stores list directories as they like."""
@@ -166,20 +177,26 @@ class _Run:
                 return
             behind = found[-1].path
 
-    def _do(self, pool: ThreadPoolExecutor, batch: Sequence[_Task]) -> None:
-        if not batch:
-            return
+    def _begin(self, pool: ThreadPoolExecutor, batch: Sequence[_Task]) -> list[_Running]:
         wanted = [task.located for task in batch if task.located is not None]
         contents = iter(self._contents.of(wanted))
         given = [(task, next(contents) if task.located is not None else None) for task in batch]
-        running = [pool.submit(partial(self._one, *one)) for one in given]
+        return [pool.submit(partial(self._one, *one)) for one in given]
+
+    def _finish(self, running: Sequence[_Running]) -> None:
+        """Wait for them, and note what was done. Raises what is wrong with the whole bucket."""
+        if not running:
+            return
         outcomes: list[tuple[bytes, MirroredObject | None]] = []
         problem: MillError | None = None
         for future in running:
             try:
                 outcome = future.result()
+            except CancelledError:
+                continue
             except _ENDS_IT as error:
-                problem = error
+                problem = problem or error
+                _cancel(running)
                 continue
             if outcome is not None:
                 outcomes.append(outcome)
@@ -196,10 +213,8 @@ class _Run:
             mirrors.put_objects(tx, mirror_id, [noted for _, noted in outcomes if noted is not None])
             mirrors.forget_objects(tx, mirror_id, [path for path, noted in outcomes if noted is None])
 
-    def _one(
-        self, task: _Task, content: Whole | Streamed | Corrupt | None
-    ) -> tuple[bytes, MirroredObject | None] | None:
-        """What is to be noted of this path, None for nothing. Raises what is wrong with the whole bucket."""
+    def _one(self, task: _Task, content: Whole | Streamed | Corrupt | None) -> _Outcome:
+        """Raises what is wrong with the whole bucket."""
         try:
             if task.located is None:
                 return self._gone(task)
@@ -261,6 +276,24 @@ class _Run:
         if at_once or now > self._told + _TELL_SECONDS:
             self._told = now
             self._order.still_wanted(progress)
+
+
+def _cancel(running: Sequence[_Running]) -> None:
+    """Those that have not begun."""
+    for future in running:
+        future.cancel()
+
+
+def _batches(tasks: Iterator[_Task]) -> Iterator[list[_Task]]:
+    batch, size = list[_Task](), 0
+    for task in tasks:
+        batch.append(task)
+        size += task.located.entry.size if task.located else 0
+        if len(batch) >= _BATCH_ENTRIES or size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _joined(
