@@ -13,11 +13,13 @@ import pytest
 from millpond.db import caches, mirrors, volumes, workspace_snapshots, workspaces
 from millpond.model.agent import Agent
 from millpond.model.cached_state import CachedState
-from millpond.model.people import Role
+from millpond.model.names import WORKSPACE_DATASET
+from millpond.model.people import Role, TokenKind
 from millpond.services.caches import keepers
 from millpond.services.caches.fills import desired as desired_fills
 from millpond.services.caches.fills import reports as cache_reports
 from millpond.services.mirrors import lag, rounds
+from millpond.services.people import tokens
 from millpond.services.workspaces import schedules
 from millpond.testing.builders_data import GB, a_commit, a_volume, an_agent, carry_out, told
 from millpond.testing.clock import FakeClock
@@ -187,6 +189,29 @@ def test_a_workspace_is_snapshotted_kept_and_cached_at_another_site(
         json={"name": "there", "clone": f"lab@{taken[0]['name']}", "volume": "far-nfs"},
     )
     assert plan.is_success and "far-nfs" in plan.text
+
+
+def test_the_agent_that_is_to_have_a_snapshot_may_read_it(
+    server: RunningServer, clock: FakeClock, far: Agent, disk: WorkspaceDisk, ada: httpx.Client
+) -> None:
+    a_workspace(ada, disk)
+    ask(ada, "POST", source="lab", target="far")
+    rounds.run_due(server.deps, clock.now())
+    disk.carry_out()
+    (taken,) = ada.get("/projects/default/workspaces/lab/snapshots").json()["items"]
+    commit = f"/projects/default/datasets/{WORKSPACE_DATASET}/commits/{taken['commit']}"
+    agents = {one.id: agent_client(server, one) for one in (far, disk.agent)}
+    assert {one.get(commit).status_code for one in agents.values()} == {404}
+    look(server, clock)
+    assert cached_on(server, taken["commit"]) == "filling"
+    assert agents[far.id].get(commit).json()["id"] == taken["commit"]
+    assert agents[disk.agent.id].get(commit).status_code == 404, "only while it fills a volume with it"
+
+
+def agent_client(server: RunningServer, agent: Agent) -> httpx.Client:
+    with server.deps.db.write() as tx:
+        token = tokens.add(tx, TokenKind.AGENT, name="agent", now=server.deps.clock.now(), agent_id=agent.id)[1]
+    return server.client(token)
 
 
 def test_private_workspaces_are_mirrored_by_those_who_may_have_them(

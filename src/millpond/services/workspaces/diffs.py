@@ -8,8 +8,9 @@ from millpond.db import commits, datasets, workspace_snapshots, workspaces
 from millpond.errors import NotReady
 from millpond.model.dataset import Commit, Dataset
 from millpond.model.names import WORKSPACE_DATASET
-from millpond.model.people import Actor, Project
+from millpond.model.people import Actor, ActorKind, Project
 from millpond.model.workspace import Workspace, WorkspaceSnapshot
+from millpond.services.caches.fills import desired as fills
 from millpond.services.commits import refs
 from millpond.services.datasets import diffs, reading
 from millpond.services.datasets.diffs import Diff
@@ -54,12 +55,15 @@ def kept(tx: Connection, workspace: Workspace, written: str) -> tuple[Dataset, C
 
 
 def kept_snapshot(deps: Deps, actor: Actor, project: Project, ref: str) -> tuple[Dataset, Commit]:
-    """The commit of the hidden dataset that `ref` names, for those who may use its workspace; NotFound for others."""
+    """The commit of the hidden dataset that `ref` names, for those who may use its workspace and for agents that fill a
+    volume with it; NotFound for others."""
     with deps.db.read() as tx:
         dataset = datasets.find(tx, project.id, WORKSPACE_DATASET)
         if dataset is None:
             raise people_access.not_found("commit", ref)
         commit = refs.resolve(tx, dataset, ref)
+        if actor.kind is ActorKind.AGENT and fills.reads(tx, actor.agent_id, commit.id):
+            return dataset, commit
         owners = {one.workspace_id for one in workspace_snapshots.by_commit(tx, commit.id)}
         if not any(access.uses(tx, actor, one) for one in workspaces.by_ids(tx, owners).values()):
             raise people_access.not_found("commit", ref)
