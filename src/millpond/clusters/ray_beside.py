@@ -46,6 +46,11 @@ def _joined(folder: ServiceFolder, node: RayNode, mark: str, stopping: threading
         if found:
             return bytes(found[0].node_id).hex()
         stopping.wait(LOOK_SECONDS)
+    if not node.ended.is_set():
+        raise Unusable(
+            f"This job's node of Ray did not join the cluster at {folder.scheduler} within {NODE_START_SECONDS} s. The "
+            "machine may be busy: submit the job again."
+        )
     raise Unusable(
         f"This job could not join the Ray cluster at {folder.scheduler}. The lines above say why: Python and Ray must "
         "have the versions that the cluster has."

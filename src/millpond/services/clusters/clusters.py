@@ -16,6 +16,7 @@ from millpond.model.ids import new_job_id
 from millpond.model.job_spec import JobInput, JobSpec
 from millpond.model.names import check_name
 from millpond.model.people import Actor, Project, Role
+from millpond.model.quantity import format_count
 from millpond.model.volume import Site
 from millpond.services.clusters import cluster_jobs, credentials
 from millpond.services.clusters.cluster_use import find
@@ -90,7 +91,7 @@ def scale(
         state = ClusterState.SCALING if before.state is ClusterState.READY else before.state
         return replace(before, spec=spec, wanted=first.count, wanted_reason=first.reason, fewer_since=None, state=state)
 
-    asked = f"{workers} workers" if adapt is None else f"{adapt.min} to {adapt.max} workers by demand"
+    asked = format_count(workers or 0, "worker") if adapt is None else f"{adapt.min} to {adapt.max} workers by demand"
     return _change(deps, actor, project, written, "cluster.scale", f"Scaled by {actor.name} to {asked}.", changed)
 
 
