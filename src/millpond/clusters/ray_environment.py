@@ -9,7 +9,7 @@ from .folder import ServiceFolder
 # Less than the job's grace, so that Ray ends in order. Others have nothing to hand over.
 DRAIN_SECONDS = 40
 # How long a node may take until the head knows it. Ray's own 30 seconds are too few on a loaded machine.
-NODE_START_SECONDS = 180
+NODE_START_SECONDS = 300
 
 
 def ray_environment(folder: ServiceFolder) -> None:
