@@ -13,8 +13,8 @@ from tests.docs.blocks import Page, pages
 from tests.docs.sandbox import opened_shell, run_block
 
 PAGES = pages()
-# The address in the pages, whatever port the server of the tests has.
-SHOWN_URL = "http://127.0.0.1:8420"
+# The addresses in the pages, whatever port the server of the tests has.
+SHOWN_URL, ELSEWHERE = "http://127.0.0.1:8420", "https://mill.example.com"
 
 
 def asking(how: str) -> pytest.MarkDecorator:
@@ -60,4 +60,4 @@ def run_page(page: Page, folder: Path, home: Path | None, stand_ins: Mapping[str
 
 
 def stand_ins_for(url: str) -> dict[str, str]:
-    return {SHOWN_URL: url, SHOWN_URL.partition("://")[2]: url.partition("://")[2]}
+    return {ELSEWHERE: url, SHOWN_URL: url, SHOWN_URL.partition("://")[2]: url.partition("://")[2]}
